@@ -1,0 +1,32 @@
+# Every target sets up its own .venv when it is missing or older than pyproject.toml.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench slow clean
+.DELETE_ON_ERROR:
+
+demo: .venv/ready
+	$(BIN)/thrifty demo
+
+test: .venv/ready
+	$(BIN)/python -m pytest
+
+slow: .venv/ready
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/ready
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache thrifty-demo
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@

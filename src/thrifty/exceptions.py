@@ -1,0 +1,30 @@
+"""The errors thrifty raises on purpose.
+
+Each message says what is wrong with its name and value, what was expected, and what to do::
+
+    ThriftyError
+    ├── CostError(ValueError)            a price, bundle or price list that makes no sense
+    ├── SessionError(RuntimeError)       a session was driven out of turn, or told what it never asked for
+    ├── DatasetNotFoundError(OSError)    a data set that is not embedded and not in the THRIFTY_DATA folder
+    └── MissingExtraError(ImportError)   an optional dependency is not installed
+"""
+
+
+class ThriftyError(Exception):
+    """Base of every error below: catch this to catch them all."""
+
+
+class CostError(ThriftyError, ValueError):
+    """A price, bundle or price list that makes no sense."""
+
+
+class SessionError(ThriftyError, RuntimeError):
+    """A session was driven out of turn, or told what it never asked for."""
+
+
+class DatasetNotFoundError(ThriftyError, OSError):
+    """A data set that is neither embedded nor in the folder named by THRIFTY_DATA."""
+
+
+class MissingExtraError(ThriftyError, ImportError):
+    """An optional dependency is not installed; the message holds the pip command that installs it."""
