@@ -1,0 +1,49 @@
+"""Exact money: prices counted in whole ticks.
+
+In floating point 0.1 + 0.2 exceeds 0.3, so a row would break a cap of 0.3 that it keeps on paper, and what it has
+spent would depend on the order in which it bought. But prices are decimals: with 10**k ticks to the unit each is a
+whole number, whole numbers below 2**53 add exactly in any order (BLAS may add them too), and a single division at
+the end gives the float nearest to the true sum.
+
+Prices that are no short decimals (1/3, a measured time) are counted in ticks of a power of two, the finest that
+keeps the total below 2**53. They are rounded down, so that a cap of exactly one price still admits it; what is lost is
+less than the rounding error of their sum.
+"""
+
+import math
+
+import numpy as np
+
+from thrifty.exceptions import CostError
+
+_EXACT = 2.0**53
+_MOST_DECIMALS = 9
+_ROUNDING = 2.0**-50
+
+
+def to_ticks(prices: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the prices as whole numbers of ticks, and how many ticks make one.
+
+    Examples
+    --------
+    >>> to_ticks(np.array([0.1, 0.25, 3.0]))
+    (array([ 10.,  25., 300.]), 100.0)
+    """
+    for decimals in range(_MOST_DECIMALS + 1):
+        scale = 10.0**decimals
+        scaled = prices * scale
+        ticks = np.rint(scaled)
+        if not ticks.sum() < _EXACT:
+            break
+        if np.all(np.abs(ticks - scaled) <= _ROUNDING * scaled):
+            return ticks, scale
+    scale = _binary_scale(prices)
+    return np.floor(prices * scale), scale
+
+
+def _binary_scale(prices: np.ndarray) -> float:
+    try:
+        _, exponent = math.frexp(math.fsum(prices))
+    except OverflowError:
+        raise CostError("the prices add up to more than a float can hold. Use a larger unit.") from None
+    return math.ldexp(1.0, min(53 - exponent, 1023))

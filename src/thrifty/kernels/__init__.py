@@ -1,0 +1,1 @@
+"""All Numba lives here; arrays in, arrays out."""

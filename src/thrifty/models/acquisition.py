@@ -1,0 +1,40 @@
+"""What a batch of rows acquired, what each paid, and what each was answered."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Acquisition:
+    """The outcome of :meth:`BudgetedEstimator.acquire`, one entry per row.
+
+    Attributes
+    ----------
+    prediction : ndarray of shape (n,)
+    score : ndarray of shape (n,) or (n, n_classes)
+        What the prediction was made from: the value itself in regression, log-odds in classification.
+    acquired : ndarray of shape (n, n_features), bool
+        The features that were bought. A prediction depends on no other.
+    spend : ndarray of shape (n,)
+        What the row is charged, in the unit of the cost model.
+    exit : ndarray of shape (n,), int
+        Where the row ended: a node or stage of the model, or -1 if not even the first was affordable.
+    """
+
+    prediction: np.ndarray
+    score: np.ndarray
+    acquired: np.ndarray
+    spend: np.ndarray
+    exit: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.spend)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "Acquisition(0 rows)"
+        return (
+            f"Acquisition({len(self)} rows, mean spend {self.spend.mean():.6g}, "
+            f"largest {self.spend.max():.6g}, mean features {self.acquired.sum(axis=1).mean():.3g})"
+        )

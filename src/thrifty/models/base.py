@@ -1,0 +1,183 @@
+"""The contract of every estimator: predict, and say what the prediction cost.
+
+A subclass fits `cost_model_` and two drivers of one fitted model, which must agree on every row:
+:meth:`BudgetedEstimator._run` for a batch and :meth:`BudgetedEstimator._start` for a single lazy row.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from thrifty.costs import CostModel
+from thrifty.models.acquisition import Acquisition
+from thrifty.models.session import Feature, Session
+
+Run = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+class BudgetedEstimator(BaseEstimator, ABC):
+    """Base of every estimator that charges for what it acquires."""
+
+    cost_model_: CostModel
+
+    @abstractmethod
+    def _run(self, X: np.ndarray, cap: np.ndarray) -> Run:
+        """Return (score, acquired, spend, exit) of a batch; row i may spend at most cap[i]."""
+
+    @abstractmethod
+    def _start(self, cap: float) -> Session:
+        """Return a fresh session whose answers and spend equal those of `_run`."""
+
+    @abstractmethod
+    def _answer(self, score: np.ndarray) -> np.ndarray:
+        """Turn scores into predictions."""
+
+    def acquire(self, X: Any, cap: Any = None) -> Acquisition:
+        """Acquire what each row needs and answer it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Values that a row does not acquire are never looked at and may be NaN.
+        cap : float or array-like of shape (n,), optional
+            Hard limit on each row's spend. A row that cannot afford its next step is answered with what it has.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False
+        )
+        score, acquired, spend, exits = self._run(X, self._row_caps(cap, len(X)))
+        self._refuse_unusable_values(X, score, acquired)
+        return Acquisition(self._answer(score), score, acquired, spend, exits)
+
+    def spend(self, X: Any, cap: Any = None) -> np.ndarray:
+        """Return what each row is charged, in the unit of the cost model."""
+        return self.acquire(X, cap).spend
+
+    def session(self, cap: float | None = None) -> Session:
+        """Start the acquisition of one row whose features are fetched one step at a time."""
+        check_is_fitted(self)
+        return self._start(float(self._row_caps(cap, 1)[0]))
+
+    def predict(self, X: Any, cap: Any = None) -> np.ndarray:
+        """Predict each row from the features it acquires."""
+        return self.acquire(X, cap).prediction
+
+    def _row_caps(self, cap: Any, n_rows: int) -> np.ndarray:
+        if cap is None:
+            return np.full(n_rows, np.inf)
+        try:
+            caps = np.asarray(cap, dtype=float)
+        except (TypeError, ValueError):
+            caps = np.array(np.nan)
+        if not (caps >= 0).all():  # also refuses NaN
+            raise ValueError(
+                f"{type(self).__name__}: cap is {cap!r}; expected a limit of at least 0 on each row's spend."
+            )
+        if caps.shape not in ((), (n_rows,)):
+            raise ValueError(
+                f"{type(self).__name__}: cap has shape {caps.shape} but X has {n_rows} rows. "
+                "Pass one number, or one per row."
+            )
+        return np.full(n_rows, caps)
+
+    def _refuse_unusable_values(self, X: np.ndarray, score: np.ndarray, acquired: np.ndarray) -> None:
+        """Refuse NaN and inf where they were bought; anywhere else they are welcome."""
+        if np.isfinite(score).all():
+            return
+        row, column = np.argwhere(acquired & ~np.isfinite(X))[0]
+        raise ValueError(
+            f"{type(self).__name__}: row {row} acquires {self._feature_ids()[column]!r}, which is "
+            f"{X[row, column]} (NaN or infinity). Impute it before predicting."
+        )
+
+    def _feature_ids(self) -> Sequence[Feature]:
+        """Return what sessions and messages call the columns: their names where known, else their positions."""
+        return self.cost_model_.names or range(self.n_features_in_)
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[np.ndarray, Any, np.ndarray]:
+        """Check training data, drop rows that weigh nothing, resolve the costs against the columns."""
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C", **options)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not (counted := weight > 0).all():
+            X, y, weight = X[counted], y[counted], weight[counted]
+        if len(X) == 0:
+            raise ValueError(f"{type(self).__name__}: every sample_weight is zero. Give some row a positive weight.")
+        self.cost_model_ = CostModel.resolve(
+            self.costs,  # type: ignore[attr-defined]
+            X.shape[1],
+            feature_names=getattr(self, "feature_names_in_", None),
+            owner=type(self).__name__,
+        )
+        return X, y, as_counts(weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True  # in columns that a row does not acquire
+        return tags
+
+
+class BudgetedRegressor(RegressorMixin, BudgetedEstimator):
+    """What regressors add to the contract: their score is the prediction."""
+
+    def _answer(self, score: np.ndarray) -> np.ndarray:
+        return score
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """Return the targets as one column."""
+        return np.asarray(y, dtype=float)[:, None]
+
+
+class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
+    """What classifiers add to the contract: their scores are log-odds, one for two classes, else one a class."""
+
+    classes_: np.ndarray
+
+    def decision_function(self, X: Any, cap: Any = None) -> np.ndarray:
+        """Return the log-odds of the second class, or one unnormalised log-probability per class."""
+        return self.acquire(X, cap).score
+
+    def predict_proba(self, X: Any, cap: Any = None) -> np.ndarray:
+        """Return calibrated class probabilities, columns in the order of ``classes_``."""
+        score = self.decision_function(X, cap)
+        if score.ndim == 1:
+            return np.column_stack([expit(-score), expit(score)])
+        return softmax(score, axis=1)
+
+    def _answer(self, score: np.ndarray) -> np.ndarray:
+        winner = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)
+        return self.classes_[winner]
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """Learn the classes and return +-1 in one column for two of them, else one 0/1 column per class."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in y, got one class: {self.classes_[0]!r}."
+            )
+        if len(self.classes_) == 2:
+            return 2.0 * codes[:, None] - 1.0
+        return np.eye(len(self.classes_))[codes]
+
+
+def as_counts(weight: np.ndarray) -> np.ndarray:
+    """Read sample weights as numbers of rows: as they are if none is below one, else rescaled to a mean of one.
+
+    Rules that count rows (``min_samples_leaf``, leverages) then neither change when a row is repeated instead of
+    weighted, nor break on weights that sum to one.
+    """
+    return weight if weight.min() >= 1 else weight * (weight.size / weight.sum())
+
+
+def is_number(value: Any, minimum: float = -np.inf) -> bool:
+    """Tell whether a parameter is a finite real number, not a bool, of at least `minimum`."""
+    return isinstance(value, Real) and not isinstance(value, bool) and minimum <= float(value) < np.inf
+

@@ -1,0 +1,111 @@
+"""One row's acquisition: a conversation that asks for features and ends with an answer.
+
+    session = model.session(cap=150)
+    while isinstance(step := session.next(), Acquire):
+        session.observe({feature: fetch(feature) for feature in step.features})
+    step.prediction
+
+A session asks for exactly what batch prediction would buy for the same row, pays the same, answers the same.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thrifty.exceptions import SessionError
+
+Feature = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire:
+    """Please get these features; together they cost this much more than what is paid already."""
+
+    features: tuple[Feature, ...]
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The answer, where the row ended, and why it goes no further: "done", or "cap" if it could not pay."""
+
+    prediction: Any
+    score: Any
+    exit: int
+    reason: str
+
+
+class Session(ABC):
+    """One row's acquisition, driven by :meth:`next` and :meth:`observe` in turn.
+
+    A subclass plans the next step (:meth:`_plan`) and takes the values of the one it planned (:meth:`_receive`).
+
+    Attributes
+    ----------
+    spend : float
+        What has been paid so far for the features observed.
+    """
+
+    spend: float = 0.0
+
+    def __init__(self) -> None:
+        self._step: Acquire | Stop | None = None
+        self._told: dict[Feature, Any] = {}
+
+    def next(self) -> Acquire | Stop:
+        """Tell what to do now; the same step again until its features have been observed."""
+        if self._step is None:
+            self._step = self._plan()
+        if self._told and isinstance(self._step, Acquire):
+            return Acquire(tuple(f for f in self._step.features if f not in self._told), self._step.cost)
+        return self._step
+
+    def observe(self, values: Mapping[Feature, float]) -> None:
+        """Take the values of the features asked for, all at once or in parts."""
+        if not isinstance(self._step, Acquire):
+            raise SessionError(f"nothing is being asked for, got {list(values)}. Call next() first.")
+        told = {**self._told, **values} if self._told else values
+        asked = self._step.features
+        if len(told) == len(asked) and all(f in told for f in asked):
+            self._receive([_finite(f, told[f]) for f in asked])
+            self._step, self._told = None, {}
+        else:
+            self._observe_part(values, asked)
+
+    def _observe_part(self, values: Mapping[Feature, float], asked: Sequence[Feature]) -> None:
+        if unasked := [f for f in values if f not in asked]:
+            raise SessionError(f"observed {unasked}, but asked for {list(asked)}. Observe only what is asked for.")
+        self._told |= {f: _finite(f, value) for f, value in values.items()}
+
+    @abstractmethod
+    def _plan(self) -> Acquire | Stop:
+        """Decide the next step from the values received so far."""
+
+    @abstractmethod
+    def _receive(self, values: list[float]) -> None:
+        """Take the values of the planned step, in the order it asked for them."""
+
+
+def drive(session: Session, fetch: Callable[[Feature], float]) -> Stop:
+    """Run a session to its answer, fetching one feature at a time.
+
+    >>> from thrifty import CostWeightedL1Regressor
+    >>> model = CostWeightedL1Regressor(cost_weight=0.01).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> round(float(drive(model.session(), lambda feature: 1.5).prediction), 2)
+    1.5
+    """
+    while isinstance(step := session.next(), Acquire):
+        session.observe({feature: fetch(feature) for feature in step.features})
+    return step
+
+
+def _finite(feature: Feature, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise SessionError(f"feature {feature!r} was observed as {value!r}; expected a finite number.")
+    return number

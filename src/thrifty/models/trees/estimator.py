@@ -1,0 +1,74 @@
+"""What every estimator whose fitted form is a tree of linear nodes has in common."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from thrifty.models.base import BudgetedClassifier, BudgetedEstimator, BudgetedRegressor, Run
+from thrifty.models.session import Session
+from thrifty.models.trees.calibration import fit_log_odds, leave_one_out, prior_log_odds
+from thrifty.models.trees.forward_fit import ForwardFit
+from thrifty.models.trees.linear_tree import LinearTree, TreeSession
+
+CALIBRATION_ROWS = 4096  # a slope and an offset need no more
+
+
+class TreeEstimator(BudgetedEstimator):
+    """The two drivers of a fitted `tree_`: a batch of rows, or one lazy row."""
+
+    tree_: LinearTree
+
+    def _run(self, X: np.ndarray, cap: np.ndarray) -> Run:
+        scores, acquired, spend, exits = self.tree_.run(X, cap)
+        return self._shaped(scores), acquired, spend, exits
+
+    def _start(self, cap: float) -> Session:
+        return TreeSession(self.tree_, cap, self._feature_ids(), self._answer_one)
+
+    def _answer_one(self, score: np.ndarray) -> tuple[Any, Any]:
+        scores = self._shaped(score[None])
+        return self._answer(scores)[0], scores[0]
+
+    @staticmethod
+    def _shaped(scores: np.ndarray) -> np.ndarray:
+        """Drop the column axis of a single score, as scikit-learn does."""
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @abstractmethod
+    def _prior(self, targets: np.ndarray, count: np.ndarray) -> np.ndarray:
+        """Return the score of a row of which nothing is known."""
+
+    @abstractmethod
+    def _scores(self, fit: ForwardFit) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights and intercepts of a node's answers from its least-squares fit."""
+
+
+class TreeRegressor(BudgetedRegressor, TreeEstimator):
+    """Nodes that answer with the least-squares prediction itself."""
+
+    def _prior(self, targets: np.ndarray, count: np.ndarray) -> np.ndarray:
+        return count @ targets / count.sum()
+
+    def _scores(self, fit: ForwardFit) -> tuple[np.ndarray, np.ndarray]:
+        return fit.coefficients()
+
+
+class TreeClassifier(BudgetedClassifier, TreeEstimator):
+    """Nodes that answer with calibrated log-odds, again linear in the features."""
+
+    def _prior(self, targets: np.ndarray, count: np.ndarray) -> np.ndarray:
+        return prior_log_odds(targets, count)
+
+    def _scores(self, fit: ForwardFit) -> tuple[np.ndarray, np.ndarray]:
+        weights, intercepts = fit.coefficients()
+        rows, row_weight, probability = fit.moments.sample(
+            CALIBRATION_ROWS, check_random_state(getattr(self, "random_state", None))
+        )
+        data = fit.moments.data
+        values = data.X[np.ix_(rows, fit.selected)].astype(float)
+        targets = data.targets[rows] + data.target_shift
+        left_out = leave_one_out(values @ weights.T + intercepts, targets, probability * fit.leverages(values))
+        slope, offsets = fit_log_odds(left_out, targets, row_weight)
+        return slope * weights, slope * intercepts + offsets

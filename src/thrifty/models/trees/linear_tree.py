@@ -1,0 +1,222 @@
+"""The one fitted structure of ASTC, CSTC, CSCC and Cronus: a flat tree of linear nodes.
+
+Every node is a classifier, so a row can be answered wherever it ends. A node buys features, projects what the
+row holds, and passes it on: to the upper child if the projection exceeds the threshold, else to the lower.
+
+    child -1          the row ends at this node (both -1: a leaf; one -1: a cascade's exit)
+    upper == lower    a pass-through node: everyone goes on, nothing is decided (a static model is a chain of them)
+
+Nodes are numbered so that a child follows its parent; the root is node 0.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thrifty.costs import CostModel, Ledger
+from thrifty.kernels.linear_tree import TreeArrays, next_node, score_at, walk_rows
+from thrifty.kernels.threads import over_rows
+from thrifty.models.session import Acquire, Feature, Session, Stop
+
+ROOT, END = 0, -1
+
+
+@dataclass(eq=False)
+class LinearNode:
+    """One node as a model builds it; weights run over everything held on the path, in order of purchase."""
+
+    buys: Sequence[int]
+    scores: np.ndarray  # (n_scores, n_held)
+    score_intercept: np.ndarray  # (n_scores,)
+    projection: np.ndarray  # (n_held,)
+    projection_intercept: float = 0.0
+    threshold: float = 0.0
+    upper: int = END
+    lower: int = END
+
+
+class Step(NamedTuple):
+    """A node in plain Python numbers, for sessions: indexing arrays one element at a time is slow."""
+
+    buys: list[int]
+    path_cost: float
+    decides: bool
+    onward: int
+
+
+class LinearTree:
+    """A tree of linear nodes with what each of its paths costs.
+
+    Parameters
+    ----------
+    nodes : sequence of LinearNode
+        Parents before children, the root first.
+    prior : array-like of shape (n_scores,)
+        The score of a row that cannot afford the root.
+    cost_model : CostModel
+        Prices the paths; a unit shared by features of one path is paid once.
+    """
+
+    def __init__(self, nodes: Sequence[LinearNode], prior: Any, cost_model: CostModel):
+        self.upper = np.array([node.upper for node in nodes], dtype=np.int64)
+        self.lower = np.array([node.lower for node in nodes], dtype=np.int64)
+        self.threshold = np.array([node.threshold for node in nodes], dtype=float)
+        self.prior = np.asarray(prior, dtype=float)
+        self.parent, self.depth = _ancestry(self.upper, self.lower)
+        self._purchases = [np.asarray(node.buys, dtype=np.int64) for node in nodes]
+        self._refuse_misfits(nodes, cost_model.n_features)
+        self._price(cost_model)
+        self.arrays = self._flatten(nodes)
+
+    @property
+    def n_nodes(self) -> int:
+        """Return the number of nodes."""
+        return len(self.upper)
+
+    @property
+    def terminal(self) -> np.ndarray:
+        """Mark the nodes where a row may end of its own accord."""
+        return (self.upper == END) | (self.lower == END)
+
+    def buys(self, node: int) -> np.ndarray:
+        """Return the feature columns a row acquires on arriving at the node."""
+        return self._purchases[node]
+
+    def holds(self, node: int) -> np.ndarray:
+        """Return the feature columns a row holds at the node, in order of purchase."""
+        path = [node]
+        while self.parent[path[-1]] != END:
+            path.append(self.parent[path[-1]])
+        return np.concatenate([self._purchases[k] for k in reversed(path)])
+
+    def run(self, X: np.ndarray, cap: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Send rows to their exits; return (scores (n, n_scores), acquired, spend, exit)."""
+        n_rows = len(X)
+        exits = np.empty(n_rows, dtype=np.int64)
+        scores = np.empty((n_rows, len(self.prior)))
+        acquired = np.empty(X.shape, dtype=bool)
+
+        def walk(first: int, last: int) -> None:
+            walk_rows(self.arrays, X, cap, first, last, self.node_acquires, exits, scores, acquired)
+
+        over_rows(walk, n_rows)
+        return scores, acquired, np.append(self.path_cost, 0.0)[exits], exits
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """The nodes in plain Python numbers."""
+        return [
+            Step(buys.tolist(), float(cost), bool(upper != lower), int(upper))
+            for buys, cost, upper, lower in zip(
+                self._purchases, self.path_cost, self.upper, self.lower, strict=True
+            )
+        ]
+
+    def price_between(self, node: int, descendant: int) -> float:
+        """Return what a row at `node` (-1: before the root) pays to get to a descendant."""
+        if self.parent[descendant] == node:
+            return float(self.step_cost[descendant])
+        return self.steps[descendant].path_cost - (self.steps[node].path_cost if node != END else 0.0)
+
+    def _refuse_misfits(self, nodes: Sequence[LinearNode], n_features: int) -> None:
+        """Check every index and length: kernels index without looking, and trees also come from files."""
+        for k, node in enumerate(nodes):
+            held = self.holds(k)
+            if held.size and not (0 <= held.min() and held.max() < n_features):
+                raise ValueError(f"node {k} buys a column outside 0..{n_features - 1}")
+            if np.unique(held).size != held.size:
+                raise ValueError(f"node {k} buys a feature that its path already holds")
+            shapes = (np.shape(node.projection), np.shape(node.scores), np.shape(node.score_intercept))
+            n_scores = len(self.prior)
+            if shapes != ((held.size,), (n_scores, held.size), (n_scores,)):
+                raise ValueError(f"node {k} has weights of shapes {shapes} for {held.size} features held")
+
+    def _price(self, cost_model: CostModel) -> None:
+        self.node_acquires = np.zeros((self.n_nodes + 1, cost_model.n_features), dtype=bool)
+        self.step_cost = np.empty(self.n_nodes)
+        for k in range(self.n_nodes):
+            parent = self.parent[k]
+            self.node_acquires[k] = self.node_acquires[parent]  # the line of -1, the root's parent, is empty
+            ledger = Ledger(cost_model, np.flatnonzero(self.node_acquires[k]))
+            self.step_cost[k] = ledger.price_of(self.buys(k))
+            self.node_acquires[k, self.buys(k)] = True
+        self.path_cost = cost_model.of(self.node_acquires[:-1])
+
+    def _flatten(self, nodes: Sequence[LinearNode]) -> TreeArrays:
+        n_scores = len(self.prior)
+        return TreeArrays(
+            bought_at=np.cumsum([0] + [len(buys) for buys in self._purchases]),
+            bought=np.concatenate(self._purchases),
+            weights_at=np.cumsum([0] + [np.size(node.projection) for node in nodes]),
+            projection=np.concatenate([np.asarray(node.projection, float) for node in nodes]),
+            projection_intercept=np.array([node.projection_intercept for node in nodes], dtype=float),
+            threshold=self.threshold,
+            scores=np.ascontiguousarray(np.concatenate([np.asarray(node.scores, float) for node in nodes], axis=1)),
+            score_intercept=np.array([node.score_intercept for node in nodes], dtype=float).reshape(-1, n_scores),
+            upper=self.upper,
+            lower=self.lower,
+            path_cost=self.path_cost,
+            prior=self.prior,
+        )
+
+
+def _ancestry(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return parent and depth of each node, refusing anything that is not a tree."""
+    parent = np.full(len(upper), END)
+    depth = np.zeros(len(upper), dtype=np.int64)
+    for k in range(len(upper)):
+        for child in {int(upper[k]), int(lower[k])} - {END}:
+            if not k < child < len(upper) or parent[child] != END:
+                raise ValueError(f"node {k} has child {child}; expected an unclaimed node in {k + 1}..{len(upper) - 1}")
+            parent[child], depth[child] = k, depth[k] + 1
+    if (orphans := np.flatnonzero(parent[1:] == END)).size:
+        raise ValueError(f"node {orphans[0] + 1} has no parent")
+    return parent, depth
+
+
+class TreeSession(Session):
+    """A row on its way through a tree; purchases with no decision between them are asked for at once."""
+
+    def __init__(
+        self,
+        tree: LinearTree,
+        cap: float,
+        feature_ids: Sequence[Feature],
+        answer: Callable[[np.ndarray], tuple[Any, Any]],
+    ):
+        super().__init__()
+        self._tree, self._cap, self._ids, self._answer = tree, cap, feature_ids, answer
+        self._held = np.empty(tree.arrays.bought.size)
+        self._n_held = 0
+        self._node = self._reaching = END
+
+    def _plan(self) -> Acquire | Stop:
+        target = ROOT if self._node == END else int(next_node(self._tree.arrays, self._node, self._held))
+        features: list[Feature] = []
+        while target != END and (step := self._tree.steps[target]).path_cost <= self._cap:
+            features.extend(self._ids[j] for j in step.buys)
+            self._reaching = target
+            if step.decides:
+                break
+            target = step.onward
+        if self._reaching == self._node:
+            return self._stop("done" if target == END else "cap")
+        if not features:  # the purchase before this one paid for all that is needed here
+            self._receive([])
+            return self._plan()
+        return Acquire(tuple(features), self._tree.price_between(self._node, self._reaching))
+
+    def _receive(self, values: list[float]) -> None:
+        self._held[self._n_held : self._n_held + len(values)] = values
+        self._n_held += len(values)
+        self._node = self._reaching
+        self.spend = self._tree.steps[self._node].path_cost
+
+    def _stop(self, reason: str) -> Stop:
+        score = np.empty(len(self._tree.prior))
+        score_at(self._tree.arrays, self._node, self._held, score)
+        prediction, score = self._answer(score)
+        return Stop(prediction, score, self._node, reason)

@@ -1,0 +1,195 @@
+"""Second moments of the rows at a node: all that greedy least squares needs to know of them.
+
+Three ways to pay for as little as possible:
+
+- X'y and the column variances take one pass over the node's rows;
+- columns of X'X are computed when a feature is selected, a pass each, until so many have been asked for that one
+  blocked symmetric product of everything is the cheaper way;
+- a child's moments are its parent's minus its sibling's, so that a level of the tree costs half a pass.
+
+All sums are about the means of the whole training set (the shifts), so that nothing cancels.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from thrifty.kernels.moments import gather, products, squares
+from thrifty.kernels.threads import over_rows
+
+# A column is a pass at memory speed, the full product runs at BLAS-3 speed: on current machines the latter costs
+# as much as about d / 24 passes.
+PASSES_PER_PRODUCT = 24
+BLOCK_ROWS = 1024  # rows copied at a time for the full product
+
+
+class TrainingRows:
+    """The rows a model is fitted on: features, targets (n, n_targets) and how many times each row counts.
+
+    With ``centred=False`` moments are about zero, for models without intercept.
+    """
+
+    def __init__(self, X: np.ndarray, targets: np.ndarray, count: np.ndarray, centred: bool = True):
+        self.X, self.count, self.centred = X, count, centred
+        origin = np.zeros(X.shape[1])
+        self.shift = origin
+        self.target_shift = np.zeros(targets.shape[1])
+        if centred:
+            self.shift = _products(X, np.arange(len(X)), origin, count[:, None])[0] / count.sum()
+            self.target_shift = count @ targets / count.sum()
+        self.targets = targets - self.target_shift
+
+
+class Moments:
+    """Weighted second moments of some rows.
+
+    Parameters
+    ----------
+    data : TrainingRows
+    rows : ndarray of int
+        Which of them are at the node.
+    weight : ndarray, one per row in `rows`
+        How much each counts (its count times its probability of being here).
+    """
+
+    def __init__(self, data: TrainingRows, rows: np.ndarray, weight: np.ndarray):
+        self.data, self.rows, self.row_weight = data, rows, weight
+        targets = data.targets[rows]
+        factors = np.column_stack([weight, weight[:, None] * targets])
+        sums = _products(data.X, rows, data.shift, factors)
+        self.weight = weight.sum()
+        self.sums, self.cross = sums[0], sums[1:].T  # Σ w x and Σ w x y'
+        self.squares = _squares(data.X, rows, data.shift, weight)  # Σ w x²
+        self.target_sums = weight @ targets
+        self.target_squares = weight @ targets**2
+        self._gram = _Gram(data.X.shape)
+
+    def without(self, part: "Moments", rows: np.ndarray, weight: np.ndarray) -> "Moments":
+        """Return the moments of what is left when `part` of these rows is taken away."""
+        rest = object.__new__(Moments)
+        rest.data, rest.rows, rest.row_weight = self.data, rows, weight
+        for name in ("weight", "sums", "cross", "squares", "target_sums", "target_squares"):
+            setattr(rest, name, getattr(self, name) - getattr(part, name))
+        rest._gram = self._gram.minus(part._gram)
+        return rest
+
+    def sample(self, size: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return at most `size` of the rows, what each weighs, and the probability that it is here."""
+        chosen = np.arange(len(self.rows))
+        if len(chosen) > size:
+            chosen = np.sort(random.choice(len(chosen), size, replace=False))
+        rows, weight = self.rows[chosen], self.row_weight[chosen]
+        return rows, weight, weight / self.data.count[rows]
+
+    @property
+    def centring(self) -> float:
+        """Factor of every correction for the mean: 1 / weight, or 0 for a model without intercept."""
+        return 1.0 / self.weight if self.data.centred else 0.0
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Column means of these rows; zero without intercept."""
+        return self.data.shift + self.sums * self.centring
+
+    @property
+    def target_mean(self) -> np.ndarray:
+        """Means of the targets of these rows; zero without intercept."""
+        return self.data.target_shift + self.target_sums * self.centring
+
+    def variances(self) -> np.ndarray:
+        """Centred Σ w x² of each column; exactly zero where a column is constant to working precision."""
+        variances = self.squares - self.sums**2 * self.centring
+        variances[variances <= 1e-10 * self.squares] = 0.0
+        return variances
+
+    def covariance(self, feature: int) -> np.ndarray:
+        """Centred Σ w x x_feature of every column with one of them."""
+        self.want([feature])
+        return self._gram.column(feature) - self.sums * (self.sums[feature] * self.centring)
+
+    def target_covariances(self) -> np.ndarray:
+        """Centred Σ w x y', of shape (n_features, n_targets)."""
+        return self.cross - np.outer(self.sums, self.target_sums * self.centring)
+
+    def target_variances(self) -> np.ndarray:
+        """Centred Σ w y² of each target."""
+        return np.maximum(self.target_squares - self.target_sums**2 * self.centring, 0.0)
+
+    def want(self, features: Sequence[int]) -> None:
+        """Make sure that these columns of X'X are there."""
+        missing = self._gram.missing(features)
+        if self._gram.better_full(len(missing)):
+            self._gram.fill(self._full_product())
+        elif missing:
+            factors = self.row_weight[:, None] * (self.data.X[np.ix_(self.rows, missing)] - self.data.shift[missing])
+            self._gram.append(missing, _products(self.data.X, self.rows, self.data.shift, factors))
+
+    def _full_product(self) -> np.ndarray:
+        X, shift = self.data.X, self.data.shift
+        scale = np.sqrt(self.row_weight)
+        gram = np.zeros((X.shape[1], X.shape[1]), order="F")
+        block = np.empty((min(BLOCK_ROWS, len(self.rows)), X.shape[1]))
+        for first in range(0, len(self.rows), BLOCK_ROWS):
+            last = min(first + BLOCK_ROWS, len(self.rows))
+            gather(X, self.rows, shift, scale, first, last, block)
+            gram = dsyrk(1.0, block[: last - first].T, beta=1.0, c=gram, overwrite_c=True)
+        return np.triu(gram) + np.triu(gram, 1).T
+
+
+class _Gram:
+    """Columns of X'X: none, some (in a growing array) or all of them."""
+
+    def __init__(self, shape: tuple[int, int]):
+        self.n_rows, self.n_features = shape
+        self.place: dict[int, int] = {}
+        self.columns = np.empty((0, self.n_features))
+
+    def column(self, feature: int) -> np.ndarray:
+        return self.columns[self.place[feature]]
+
+    def missing(self, features: Sequence[int]) -> list[int]:
+        return [f for f in features if f not in self.place]
+
+    def better_full(self, n_missing: int) -> bool:
+        """Tell whether the full product is now the cheaper way, and small beside X (a path holds several)."""
+        wanted = len(self.place) + n_missing
+        fits = 8 * self.n_features <= max(self.n_rows, 512)
+        return n_missing > 0 and fits and wanted * PASSES_PER_PRODUCT > self.n_features
+
+    def append(self, features: list[int], columns: np.ndarray) -> None:
+        self.place |= {f: len(self.place) + i for i, f in enumerate(features)}
+        self.columns = np.concatenate([self.columns, columns])
+
+    def fill(self, columns: np.ndarray) -> None:
+        self.place, self.columns = {f: f for f in range(self.n_features)}, columns
+
+    def minus(self, part: "_Gram") -> "_Gram":
+        shared = [f for f in self.place if f in part.place]
+        rest = _Gram((self.n_rows, self.n_features))
+        mine, theirs = [self.place[f] for f in shared], [part.place[f] for f in shared]
+        rest.append(shared, self.columns[mine] - part.columns[theirs])
+        return rest
+
+
+def _products(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Return factors' (X[rows] - shift), of shape (n_factors, n_features)."""
+    shape = (factors.shape[1], X.shape[1])
+
+    def work(first: int, last: int) -> np.ndarray:
+        out = np.zeros(shape)
+        products(X, rows, shift, factors, first, last, out)
+        return out
+
+    return sum(over_rows(work, len(rows)), np.zeros(shape))
+
+
+def _squares(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the weighted sums of (X[rows] - shift)**2 over the rows."""
+
+    def work(first: int, last: int) -> np.ndarray:
+        out = np.zeros(X.shape[1])
+        squares(X, rows, shift, weight, first, last, out)
+        return out
+
+    return sum(over_rows(work, len(rows)), np.zeros(X.shape[1]))

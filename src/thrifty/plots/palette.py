@@ -1,0 +1,14 @@
+"""The colours of every picture: quiet, told apart by colour-blind eyes, and legible under dark text."""
+
+from matplotlib.colors import LinearSegmentedColormap
+
+INK = "#22303c"
+MUTED = "#66727d"
+RULE = "#cfd6dc"
+PAPER = "#f6f7f8"
+
+CYCLE = ("#2f6690", "#d1793f", "#4f8f7b", "#8a5a8c", "#b5952f", "#6c757d")
+
+LOW_TO_HIGH = LinearSegmentedColormap.from_list(
+    "thrifty", ["#2f6690", "#93b7d3", "#ece9e2", "#ecb184", "#c8641f"]
+)
