@@ -11,33 +11,51 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from thrifty.costs import CostModel
-    from thrifty.exceptions import (
-        CostError,
-        DatasetNotFoundError,
-        MissingExtraError,
-        SessionError,
-        ThriftyError,
-    )
+    from thrifty.costs import CostModel as CostModel
+    from thrifty.exceptions import CostError as CostError
+    from thrifty.exceptions import DatasetNotFoundError as DatasetNotFoundError
+    from thrifty.exceptions import MissingExtraError as MissingExtraError
+    from thrifty.exceptions import SessionError as SessionError
+    from thrifty.exceptions import ThriftyError as ThriftyError
+    from thrifty.models.acquisition import Acquisition as Acquisition
+    from thrifty.models.base import BudgetedEstimator as BudgetedEstimator
+    from thrifty.models.linear.cost_weighted_l1 import CostWeightedL1Classifier as CostWeightedL1Classifier
+    from thrifty.models.linear.cost_weighted_l1 import CostWeightedL1Regressor as CostWeightedL1Regressor
+    from thrifty.models.session import Acquire as Acquire
+    from thrifty.models.session import Session as Session
+    from thrifty.models.session import Stop as Stop
+    from thrifty.models.trees.astc import ASTCClassifier as ASTCClassifier
+    from thrifty.models.trees.astc import ASTCRegressor as ASTCRegressor
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "CostError": "exceptions",
-    "CostModel": "costs",
-    "DatasetNotFoundError": "exceptions",
-    "MissingExtraError": "exceptions",
-    "SessionError": "exceptions",
-    "ThriftyError": "exceptions",
+_HOMES = {
+    "costs": ["CostModel"],
+    "exceptions": ["CostError", "DatasetNotFoundError", "MissingExtraError", "SessionError", "ThriftyError"],
+    "models.acquisition": ["Acquisition"],
+    "models.base": ["BudgetedEstimator"],
+    "models.linear.cost_weighted_l1": ["CostWeightedL1Classifier", "CostWeightedL1Regressor"],
+    "models.session": ["Acquire", "Session", "Stop"],
+    "models.trees.astc": ["ASTCClassifier", "ASTCRegressor"],
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 _SUBMODULES = ("costs", "datasets", "exceptions", "metrics", "plots", "testing")
 
 __all__ = [
+    "ASTCClassifier",
+    "ASTCRegressor",
+    "Acquire",
+    "Acquisition",
+    "BudgetedEstimator",
     "CostError",
     "CostModel",
+    "CostWeightedL1Classifier",
+    "CostWeightedL1Regressor",
     "DatasetNotFoundError",
     "MissingExtraError",
+    "Session",
     "SessionError",
+    "Stop",
     "ThriftyError",
 ]
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thrifty.costs.errors import shown
 from thrifty.exceptions import CostError
 
 
@@ -37,23 +38,20 @@ class Declaration:
     unit: str
 
     @classmethod
-    def parse(cls, costs: Any, bundles: Any, requires: Any, unit: str) -> Declaration:
+    def parse(cls, costs: Any, bundles: Any, requires: Any, unit: Any) -> Declaration:
         """Check what a user wrote."""
         if not isinstance(unit, str):
-            raise CostError(f"unit is {unit!r}. Pass text, such as 'CAD'.")
+            raise CostError(f"unit is {shown(unit)}. Pass text, such as 'CAD'.")
         names, prices = _parse_costs(costs)
         plain = cls(names, prices, (), ((),) * len(prices), unit)
         return replace(
             plain,
-            bundles=tuple(plain._parse_bundle(*item) for item in _items(bundles, "bundles", "{name: (members, price)}")),
-            requires=plain._parse_requires(_items(requires, "requires", "{feature: features}")),
+            bundles=tuple(plain._parse_bundle(*item) for item in _items(bundles, "bundles")),
+            requires=plain._parse_requires(_items(requires, "requires")),
         )
 
     def __post_init__(self) -> None:
-        for name in [*(self.names or ()), *(bundle.name for bundle in self.bundles)]:
-            if not isinstance(name, str) or not name:
-                raise CostError(f"{name!r} is not a name. Name features and bundles with non-empty text.")
-        if len(self.column_of) < len(self.prices):
+        if len(self.column_of) < len(self.labels):
             twice = next(name for j, name in enumerate(self.labels) if self.column_of[name] != j)
             raise CostError(f"feature {twice!r} is named twice. Give every feature a name of its own.")
         for bundle in self.bundles:
@@ -70,47 +68,40 @@ class Declaration:
         """The column of each label."""
         return {label: j for j, label in enumerate(self.labels)}
 
-    def columns(self, features: Any, source: str) -> tuple[int, ...]:
-        """Return the columns of features given by name or index; an error begins with `source`."""
-        if isinstance(features, str) or not isinstance(features, Iterable):
-            raise CostError(f"{source} is {features!r}. Pass a list of features.")
-        columns: dict[int, Any] = {}
-        for feature in features:
-            column = self._column(feature, source)
-            if column in columns:
-                raise CostError(f"{source} lists {feature!r} twice. List every feature once.")
-            columns[column] = feature
-        return tuple(columns)
-
-    def _column(self, feature: Any, source: str) -> int:
+    def column(self, feature: Any, source: str) -> int:
+        """Return the column of a feature given by name or index; `source` says in an error where it stood."""
         if isinstance(feature, str) and feature in self.column_of:
             return self.column_of[feature]
-        if is_index(feature) and 0 <= feature < len(self.prices):
+        if _is_integer(feature) and 0 <= feature < len(self.prices):
             return int(feature)
         raise CostError(
-            f"{source} lists {feature!r}, which is no feature. "
+            f"{source} lists {shown(feature)}, which is no feature. "
             f"Pass the name of a feature, or its index from 0 to {len(self.prices) - 1}."
         )
 
-    def _parse_bundle(self, name: Any, content: Any) -> Bundle:
-        source = f"bundle {name!r}"
-        if not isinstance(content, Sequence) or isinstance(content, str) or len(content) != 2:
-            raise CostError(f"{source} is {content!r}. Pass a pair (members, price).")
-        members = self.columns(content[0], source)
-        if not members:
-            raise CostError(f"{source} is empty. List its members, or leave the bundle out.")
-        return Bundle(name, tuple(sorted(members)), parse_price(content[1], source))
+    def columns(self, features: Any, source: str) -> tuple[int, ...]:
+        """Return the columns of several features."""
+        if isinstance(features, str) or not isinstance(features, Iterable):
+            raise CostError(f"{source} is {shown(features)}. Pass a list of features.")
+        return tuple(self.column(feature, source) for feature in features)
 
-    def _parse_requires(self, items: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, ...], ...]:
-        requires: list[tuple[int, ...]] = [()] * len(self.prices)
-        for feature, required in items:
-            column = self._column(feature, "requires")
-            # That a feature requires itself goes without saying.
-            requires[column] = tuple(sorted({*self.columns(required, f"requires[{feature!r}]")} - {column}))
-        return tuple(requires)
+    def distinct_columns(self, features: Any, source: str) -> tuple[int, ...]:
+        """Return the columns of several features, none of them listed twice."""
+        columns = self.columns(features, source)
+        for k, column in enumerate(columns):
+            if column in columns[:k]:
+                raise CostError(
+                    f"{source} lists {self.called([column])[0]!r} twice. List every feature once."
+                )
+        return columns
+
+    def called(self, columns: Iterable[int]) -> tuple[Any, ...]:
+        """Return what the user calls these columns: their names, or their indices where they have none."""
+        names = self.names
+        return tuple(columns) if names is None else tuple(names[column] for column in columns)
 
     def behind(self, feature: int, kept: Collection[int] = ()) -> tuple[set[int], set[int]]:
-        """Follow `requires` from a feature: the kept features where the walk ends, and the others it passes."""
+        """Follow `requires` from a feature: the kept ones where the walk ends, the others that it passes."""
         ends, passed, ahead = set(), set(), list(self.requires[feature])
         while ahead:
             step = ahead.pop()
@@ -121,32 +112,27 @@ class Declaration:
                 ahead.extend(self.requires[step])
         return ends - {feature}, passed
 
-    def renamed(self, names: Iterable[str]) -> Declaration:
+    def renamed(self, names: Iterable[Any]) -> Declaration:
         """Return the same declaration under other feature names."""
-        return replace(self, names=tuple(names))
+        return replace(self, names=tuple(parse_name(name) for name in names))
 
-    def select(self, columns: Sequence[int]) -> Declaration:
-        """Return the declaration of these columns; what else they require turns into bundles."""
-        kept = {column: k for k, column in enumerate(columns)}
-        ends, passed = zip(*(self.behind(column, kept) for column in columns), strict=True)
-        names = None if self.names is None else tuple(self.names[column] for column in columns)
-        return Declaration(
-            names,
-            tuple(self.prices[column] for column in columns),
-            self._bundles_of(columns, passed, names or default_names(len(columns))),
-            tuple(tuple(sorted(kept[end] for end in required)) for required in ends),
-            self.unit,
-        )
+    def _parse_bundle(self, name: Any, content: Any) -> Bundle:
+        source = f"bundle {shown(name)}"
+        if not isinstance(content, Sequence) or isinstance(content, str) or len(content) != 2:
+            raise CostError(f"{source} is {shown(content)}. Pass a pair (members, price).")
+        members = self.distinct_columns(content[0], source)
+        if not members:
+            raise CostError(f"{source} is empty. List its members, or leave the bundle out.")
+        return Bundle(parse_name(name), tuple(sorted(members)), parse_price(content[1], source))
 
-    def _bundles_of(self, columns: Sequence[int], passed: Sequence[set[int]], labels: Sequence[str]) -> tuple[Bundle, ...]:
-        left_out = ((self.labels[j], {j}, self.prices[j]) for j in sorted(set().union(*passed)))
-        sources = [*self.bundles, *((name, j, price) for name, j, price in left_out if price is not None)]
-        taken, bundles = {*labels}, []
-        for name, sharers, price in sources:
-            members = [k for k, column in enumerate(columns) if not passed[k].union([column]).isdisjoint(sharers)]
-            if members:
-                bundles.append(Bundle(free_name(name, taken), tuple(members), price))
-        return tuple(bundles)
+    def _parse_requires(self, items: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, ...], ...]:
+        requires: list[tuple[int, ...]] = [()] * len(self.prices)
+        for feature, required in items:
+            column = self.column(feature, "requires")
+            # That a feature requires itself goes without saying.
+            others = self.distinct_columns(required, f"requires[{shown(feature)}]")
+            requires[column] = tuple(sorted({*others} - {column}))
+        return tuple(requires)
 
 
 def default_names(count: int) -> tuple[str, ...]:
@@ -154,44 +140,56 @@ def default_names(count: int) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(count))
 
 
-def free_name(name: str, taken: set[str]) -> str:
-    """Prime the name until it is free, and take it."""
-    while name in taken:
-        name += "'"
-    taken.add(name)
-    return name
-
-
-def is_index(value: Any) -> bool:
-    """Return whether a value is an integer; True and False are not."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+def parse_name(name: Any) -> str:
+    """Return the name of a feature or bundle, or raise a CostError that shows what is none."""
+    if isinstance(name, str) and name:
+        return str(name)
+    raise CostError(f"{shown(name)} is not a name. Name features and bundles with non-empty text.")
 
 
 def parse_price(value: Any, owner: str) -> float:
     """Return a price as a float, or raise a CostError that names whose it is."""
-    if isinstance(value, (Real, Decimal)) and not isinstance(value, bool):
+    if isinstance(value, Real | Decimal) and not isinstance(value, bool):
         try:
             # Through text, because a float32 of 0.1 means 0.1 and not the 0.10000000149 that it widens to.
             price = float(str(value) if isinstance(value, np.floating) else value)
         except OverflowError:
             price = math.inf
         if 0 <= price < math.inf:
-            return price + 0.0  # no -0.0
-    raise CostError(f"the price of {owner} is {value!r}. A price must be a finite number, 0 or more.")
+            return abs(price)  # no -0.0
+    raise CostError(f"the price of {owner} is {shown(value)}. A price must be a finite number, 0 or more.")
 
 
 def _parse_costs(costs: Any) -> tuple[tuple[str, ...] | None, tuple[float | None, ...]]:
-    names = _names_of(costs)
-    if names is not None:
-        values = [costs[name] for name in names]
-    elif isinstance(costs, str) or np.ndim(np.empty(0) if False else costs) != 1:
-        raise CostError("")
-    return None, ()
+    try:
+        names, values = _named(costs) if hasattr(costs, "items") else (None, list(costs))
+    except TypeError:
+        raise CostError(f"costs is {shown(costs)}. Pass one price per feature, or {{name: price}}.") from None
+    if not values:
+        raise CostError("costs is empty. Pass one price per feature.")
+    labels = range(len(values)) if names is None else names
+    prices = [
+        None if value is None else parse_price(value, f"feature {label!r}")
+        for label, value in zip(labels, values, strict=True)
+    ]
+    return names, tuple(prices)
 
 
-def _items(mapping: Any, argument: str, shape: str) -> Iterable[tuple[Any, Any]]:
+def _named(costs: Any) -> tuple[tuple[str, ...] | None, list[Any]]:
+    """Take a dict, or a pandas Series, apart; a Series without text in its index is a mere array."""
+    keys, values = [key for key, _ in costs.items()], [value for _, value in costs.items()]
+    if not isinstance(costs, Mapping) and not all(isinstance(key, str) for key in keys):
+        return None, values
+    return tuple(parse_name(key) for key in keys), values
+
+
+def _items(mapping: Any, argument: str) -> Iterable[tuple[Any, Any]]:
     if mapping is None:
         return ()
     if not isinstance(mapping, Mapping):
-        raise CostError(f"{argument} is {mapping!r}. Pass a dict {shape}.")
+        raise CostError(f"{argument} is {shown(mapping)}. Pass a dict.")
     return mapping.items()
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -1,13 +1,13 @@
 """Exact money: prices counted in whole ticks.
 
-In floating point 0.1 + 0.2 exceeds 0.3, so a row would break a cap of 0.3 that it keeps on paper, and what it has
-spent would depend on the order in which it bought. But prices are decimals: with 10**k ticks to the unit each is a
-whole number, whole numbers below 2**53 add exactly in any order (BLAS may add them too), and a single division at
-the end gives the float nearest to the true sum.
+In floating point 0.1 + 0.2 exceeds 0.3, so a row would break a cap of 0.3 that it keeps on paper, and what it
+has spent would depend on the order in which it bought. But prices are decimals: with 10**k ticks to the unit
+each is a whole number, whole numbers below 2**53 add exactly in any order (BLAS may add them too), and one
+division at the end gives the float nearest to the true sum.
 
-Prices that are no short decimals (1/3, a measured time) are counted in ticks of a power of two, the finest that
-keeps the total below 2**53. They are rounded down, so that a cap of exactly one price still admits it; what is lost is
-less than the rounding error of their sum.
+Prices that are no short decimals (1/3, a measured time) are counted in ticks of a power of two, the finest
+that keeps the total below 2**53. They are rounded down, so that a cap of exactly one price admits it; what
+gets lost is of the size of the rounding error of their sum.
 """
 
 import math

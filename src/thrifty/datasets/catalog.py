@@ -1,7 +1,6 @@
 """Real sets, read from the folder named by the environment variable THRIFTY_DATA.
 
-One reader serves every row of the table in `sources`; the named loaders below it are for completion and
-options.
+One reader serves every row of the table in `sources`; the named loaders below give it options and completion.
 """
 
 from collections.abc import Callable, Sequence
@@ -81,7 +80,7 @@ def _join_split(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assemble(source: Source, arrays: dict[str, Any]) -> Bunch:
-    """The Bunch of a set: X, y and names taken out of `arrays`, priced and described; the rest comes along."""
+    """The Bunch of a set: `arrays` with X, y and names put in order, priced and described."""
     X = arrays.pop("X").astype(source.dtype, copy=False)
     names = list(map(str, arrays.pop("feature_names", source.names))) or [f"x{j}" for j in range(X.shape[1])]
     y = arrays.pop("y")
@@ -188,8 +187,7 @@ def load_mq2008(*, fold: int = 1) -> Bunch:
     Parameters
     ----------
     fold : int, default=1
-        Which of the five official folds ``test`` and ``validation`` mark; ``split`` holds the part of each
-        row.
+        The official fold that ``test`` and ``validation`` mark; ``split`` holds the part of each row, 1 to 5.
 
     Returns
     -------
@@ -211,14 +209,18 @@ def _loader(name: str) -> Callable[[], Bunch]:
         return load(name)
 
     loader.__name__ = loader.__qualname__ = f"load_{name}"
-    loader.__doc__ = f"""Load the set of {source.published}.
+    loader.__doc__ = f"""Load {source.title}.
 
-    {source.title}. Costs: {source.pricing.note}. {source.note}
+    Costs: {source.pricing.note}. {source.note}
 
     Returns
     -------
     Bunch
         As `load`.
+
+    Examples
+    --------
+    >>> load_{name}().costs  # doctest: +SKIP
     """
     return loader
 

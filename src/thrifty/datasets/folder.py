@@ -44,11 +44,12 @@ def _path(source: Source) -> Path | None:
 def _how_to_get(name: str, source: Source, path: Path | None) -> str:
     where = f"{source.file}, but {VARIABLE} is not set" if path is None else f"{path}, which is not there"
     return (
-        f"data set {name!r} was looked for at {where}. Point the environment variable {VARIABLE} at your data "
-        f"folder. The set is published as {source.published}. {_layout(source)}"
+        f"data set {name!r} was looked for at {where}. Point the environment variable {VARIABLE} at your "
+        f"data folder. The set is published as {source.published}. {_layout(source)}"
     )
 
 
 def _layout(source: Source) -> str:
     beside = f", and {source.companion} beside it" if source.companion else ""
-    return f"Store it as {source.file}, written by numpy.savez with the arrays {', '.join(source.arrays)}{beside}."
+    arrays = ", ".join(source.arrays)
+    return f"Store it as {source.file}, written by numpy.savez with the arrays {arrays}{beside}."

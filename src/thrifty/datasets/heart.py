@@ -14,15 +14,14 @@ _FOLDER = Path(__file__).parent / "data"
 _DESCRIPTION = """\
 Statlog heart: 270 patients x 13 tests; is heart disease absent (0) or present (1)?
 
-Prices are Canadian dollars: 323.97 for everything. Three groups of tests share a cost that is paid once: a
-blood draw
-(2.10) for chol and fbs, an exercise test (86.30) for exang, oldpeak and slope, a thallium test (101.90) for thalach
-and thal.
+Prices are Canadian dollars: 323.97 for everything. Three groups of tests share a cost that is paid once:
+a blood draw (2.10) for chol and fbs, an exercise test (86.30) for exang, oldpeak and slope, and a thallium
+test (101.90) for thalach and thal.
 
-Data: Statlog (Heart), UCI Machine Learning Repository, https://doi.org/10.24432/C57303, licensed CC BY 4.0; a
-subset of the Cleveland data of R. Detrano. Prices: P. D. Turney (1995), Cost-sensitive classification:
-empirical evaluation of a hybrid genetic decision tree induction algorithm, Journal of Artificial Intelligence
-Research 2, 369-409.
+Data: Statlog (Heart), UCI Machine Learning Repository, https://doi.org/10.24432/C57303, licensed CC BY 4.0.
+Its rows are a subset of the Cleveland data of R. Detrano.
+Prices: P. D. Turney (1995), Cost-sensitive classification: empirical evaluation of a hybrid genetic decision
+tree induction algorithm, Journal of Artificial Intelligence Research 2, 369-409.
 """
 
 

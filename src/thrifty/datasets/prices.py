@@ -42,10 +42,10 @@ def _step_costs(names: list[str], arrays: dict[str, Any]) -> CostModel:
     seconds = np.nanmean(arrays["step_cost"], axis=0, dtype=float)
     needed = [_with_prerequisites(steps[s], requires) for s in arrays["feature_step"]]
     bundles = {
-        step: ([name for name, need in zip(names, needed, strict=True) if step in need], price)
-        for step, price in zip(steps, seconds.tolist(), strict=True)
+        step: ([j for j, need in enumerate(needed) if step in need], round(mean, 6))
+        for step, mean in zip(steps, seconds.tolist(), strict=True)
     }
-    return CostModel(dict.fromkeys(names, 0.0), bundles=bundles, unit="CPU seconds")
+    return CostModel(dict.fromkeys(names), bundles=bundles, unit="CPU seconds")
 
 
 def _with_prerequisites(step: str, requires: Mapping[str, Sequence[str]]) -> set[str]:
@@ -55,13 +55,13 @@ def _with_prerequisites(step: str, requires: Mapping[str, Sequence[str]]) -> set
 UNIT = Pricing(_unit_costs, "no prices are published, so every feature costs 1")
 YAHOO = Pricing(
     _yahoo_costs,
-    "no prices are published, so they are SYNTHETIC: drawn with a fixed seed from the price classes of the Yahoo! "
-    "Learning to Rank features, 1 to 200",
+    "no prices are published, so they are SYNTHETIC: drawn with a fixed seed from the price classes of the "
+    "Yahoo! Learning to Rank features, 1 to 200",
 )
 STEPS = Pricing(
     _step_costs,
-    "one payment buys a whole feature step, at its mean measured CPU seconds, once the steps it requires are paid; "
-    "step_cost holds the seconds measured on each row (NaN where not recorded)",
+    "one payment buys a whole feature step, at its mean measured CPU seconds, once the steps it requires are "
+    "paid; step_cost holds the seconds measured on each row (NaN where not recorded)",
 )
 
 
@@ -73,22 +73,10 @@ def turney(groups: Mapping[str, str], requires: Mapping[str, Sequence[str]] | No
 
     def build(names: list[str], arrays: dict[str, Any]) -> CostModel:
         first, later, group = (arrays.pop(key) for key in ("cost", "cost_discount", "group"))
-        bundles = {
-            title: (
-                [names[j] for j in np.flatnonzero(group == letter)],
-                _shared_part(first, later, group == letter),
-            )
-            for letter, title in groups.items()
-        }
-        own = np.nan_to_num(later)  # NaN: computed from other features, at no price of its own
-        return CostModel(
-            dict(zip(names, own.tolist(), strict=True)), bundles=bundles, requires=requires, unit="CAD"
-        )
+        shared = (first - later).round(2)
+        members = {title: np.flatnonzero(group == letter).tolist() for letter, title in groups.items()}
+        bundles = {title: (columns, shared[columns[0]]) for title, columns in members.items()}
+        own = [None if np.isnan(price) else price for price in later.tolist()]  # NaN: computed from others
+        return CostModel(dict(zip(names, own, strict=True)), bundles=bundles, requires=requires, unit="CAD")
 
-    return Pricing(
-        build, "Canadian dollars (Turney 1995); `delayed` marks tests whose result is not immediate"
-    )
-
-
-def _shared_part(first: np.ndarray, later: np.ndarray, members: np.ndarray) -> float:
-    return round(float((first - later)[members][0]), 2)
+    return Pricing(build, "Canadian dollars (Turney 1995); `delayed` marks tests whose result takes time")

@@ -37,7 +37,7 @@ def mslr(arrays: Arrays) -> Arrays:
 
 
 def mq2008(arrays: Arrays, *, fold: int = 1) -> Arrays:
-    """Five official parts, which the five folds rotate: fold 1 trains on 1-3, validates on 4 and tests on 5."""
+    """Five folds rotate the five official parts: fold 1 trains on 1-3, validates on 4, tests on 5."""
     if fold not in range(1, 6):
         raise ValueError(f"fold={fold!r} is not one of the five official folds; pass 1, 2, 3, 4 or 5")
     validation, test = (fold + 2) % 5 + 1, (fold + 3) % 5 + 1
@@ -86,7 +86,7 @@ def mnist(
         "y": arrays["y"][rows],
         "test": arrays["test"][rows],
         "feature_names": [
-            f"{size}x{size}[{r},{c}]" for size in resolutions for r in range(size) for c in range(size)
+            f"{size}x{size}_r{r}_c{c}" for size in resolutions for r in range(size) for c in range(size)
         ],
     }
 

@@ -1,4 +1,4 @@
-"""The table of known sets: where each lies in the data folder, where it is published, what it holds and costs.
+"""The table of known sets: where each lies in the data folder, where it is published, what it costs.
 
 Files are ``.npz`` archives without pickled objects. Beside the arrays named here, whatever else a file holds
 with one entry per row or column is handed to the user under its own name.
@@ -32,7 +32,7 @@ _STEPS = (
 
 @dataclass(frozen=True)
 class Source:
-    """One row of the table. `classes` maps published codes to names; `companion` is a JSON file beside `file`."""
+    """One row of the table. `classes` maps published codes to names; `companion` is a JSON file beside it."""
 
     file: str
     title: str
@@ -55,8 +55,10 @@ def _aslib(scenario: str) -> Source:
         f"ASlib {scenario}, algorithm selection",
         f"coseal/aslib_data on GitHub, scenario {scenario}",
         _STEPS,
-        companion="steps.json", pricing=STEPS, recipe=recipes.aslib, note="X has missing values. y is the
-        fastest algorithm, `none` where no one finished; cite Bischl et al. 2016.",
+        companion="steps.json",
+        pricing=STEPS,
+        recipe=recipes.aslib,
+        note="X has missing values. y is the fastest algorithm, `none` where no one finished.",
     )
 
 
@@ -71,8 +73,10 @@ def _newsgroups(code: str, topic: str) -> Source:
 
 _BLOOD = {"A": "blood draw"}
 _COVERS = (
-    "spruce or fir", "lodgepole pine", "ponderosa pine", "cottonwood or willow", "aspen", "Douglas fir", "krummholz",
+    "spruce or fir", "lodgepole pine", "ponderosa pine", "cottonwood or willow",
+    "aspen", "Douglas fir", "krummholz",
 )  # fmt: skip
+_SURFACES = ("brickface", "sky", "foliage", "cement", "window", "path", "grass")
 _WDBC_MEASURES = (
     "radius", "texture", "perimeter", "area", "smoothness",
     "compactness", "concavity", "concave points", "symmetry", "fractal dimension",
@@ -214,7 +218,7 @@ SOURCES: dict[str, Source] = {
         "Image segmentation",
         "UCI 'Statlog (Image Segmentation)' and OpenML 'segment'",
         _NAMED,
-        classes=dict(enumerate("brickface sky foliage cement window path grass".split(), start=1)),
+        classes=dict(enumerate(_SURFACES, start=1)),
     ),
     "semeion": Source(
         "semeion/semeion.npz",

@@ -70,8 +70,8 @@ def make_quadrants(n_samples: int = 1000, *, random_state: int | np.random.Gener
         costs=CostModel(_QUADRANT_PRICES),
         names=list(_QUADRANT_PRICES),
         description=(
-            f"Quadrants (Xu et al. 2014, section 6.1): {n_samples} rows x 6 features, real label. Two signs at cost 1 "
-            "name the quadrant, whose own feature at cost 10 equals the label. A perfect prediction costs 12."
+            f"Quadrants (Xu et al. 2014, section 6.1): {n_samples} rows x 6 features. Two signs at cost 1 "
+            "tell the quadrant, whose own feature at cost 10 equals the label. A perfect prediction costs 12."
         ),
         points=points,
         quadrant=quadrant,
@@ -83,7 +83,7 @@ _N_REGIONS = 4  # told by two bits
 _COMMON_ASPECTS = 4  # of relevance, wherever the row lies
 _REGION_ASPECTS = 2  # of relevance, in one region only
 _N_ASPECTS = _COMMON_ASPECTS + _N_REGIONS * _REGION_ASPECTS
-_RELEVANCE_VARIANCE = {"common": 0.4, "region": 0.5, "chance": 0.1}
+_RELEVANCE_VARIANCE = {"level": 0.35, "common": 0.2, "region": 0.35, "chance": 0.1}
 _QUERY_VARIANCE = 0.2  # of an aspect: documents of one query are alike
 _BLOCK_ROWS = 8192
 
@@ -100,9 +100,9 @@ def make_ltr(
 
     Each document has hidden aspects (how well its text matches, how well it is linked, ...). Every feature is
     a noisy reading of one aspect, more precise on average the dearer it is, so features of one aspect are
-    correlated. Every query lies in one of four regions. Four aspects count everywhere, two more count in one
-    region only, and a few of the cheapest features tell the region: what is worth buying differs from row to
-    row.
+    correlated. Every query lies in one of four regions, whose documents are more or less relevant on the
+    whole. Four aspects count everywhere, two more count in one region only, and a few of the cheapest
+    features tell the region: what is worth buying differs from row to row.
 
     Parameters
     ----------
@@ -145,18 +145,18 @@ def make_ltr(
     rng = np.random.default_rng(random_state)
     qid = _draw_queries(n_queries, docs_per_query, rng)
     region = rng.integers(_N_REGIONS, size=n_queries)[qid]
-    aspects = _draw_aspects(qid, rng)
+    bits = 2 * (region[:, None] >> [0, 1] & 1) - 1
+    hidden = np.hstack([_draw_aspects(qid, rng), bits])
     prices = draw_yahoo_prices(n_features, rng)
-    hidden = np.hstack([aspects, 1 - 2 * (region[:, None] >> [0, 1] & 1)])
     names = [f"f{j}" for j in range(n_features)]
     return Bunch(
         X=_read(hidden, _draw_loadings(prices, rng), np.dtype(dtype), rng),
-        y=_grade(aspects, region, rng),
+        y=_grade(hidden, region, rng),
         costs=CostModel(dict(zip(names, prices.tolist(), strict=True)), unit="weak-learner evaluations"),
         names=names,
         description=(
-            f"Synthetic web-search ranking: {len(qid)} documents of {n_queries} queries x {n_features} features, "
-            "grades 0-4, priced as the Yahoo! Learning to Rank features (Xu et al. 2014, section 6.2)."
+            f"Synthetic ranking: {len(qid)} documents of {n_queries} queries x {n_features} features, grades "
+            "0-4, priced as the Yahoo! Learning to Rank features (Xu et al. 2014, section 6.2)."
         ),
         qid=qid,
         region=region,
@@ -176,13 +176,13 @@ def _draw_aspects(qid: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.sqrt(_QUERY_VARIANCE) * of_query + np.sqrt(1 - _QUERY_VARIANCE) * of_document
 
 
-def _grade(aspects: np.ndarray, region: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Grades by the rank of relevance: a sum of the aspects that count in the row's region, and of chance."""
-    weights = np.zeros((_N_REGIONS, _N_ASPECTS))
-    weights[:, :_COMMON_ASPECTS] = np.sqrt(_RELEVANCE_VARIANCE["common"] / _COMMON_ASPECTS)
-    own = np.sqrt(_RELEVANCE_VARIANCE["region"] / _REGION_ASPECTS)
-    weights[:, _COMMON_ASPECTS:] = np.kron(np.eye(_N_REGIONS), np.full(_REGION_ASPECTS, own))
-    relevance = np.einsum("ij,ij->i", aspects, weights[region])
+def _grade(hidden: np.ndarray, region: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Grades by the rank of relevance: the region's level, the aspects that count in it, and chance."""
+    common = np.full((_N_REGIONS, _COMMON_ASPECTS), np.sqrt(_RELEVANCE_VARIANCE["common"] / _COMMON_ASPECTS))
+    own = np.full(_REGION_ASPECTS, np.sqrt(_RELEVANCE_VARIANCE["region"] / _REGION_ASPECTS))
+    level = np.tile(np.sqrt(_RELEVANCE_VARIANCE["level"] / 5) * np.array([1, 2]), (_N_REGIONS, 1))
+    weights = np.hstack([common, np.kron(np.eye(_N_REGIONS), own), level])
+    relevance = np.einsum("ij,ij->i", hidden, weights[region])
     relevance += np.sqrt(_RELEVANCE_VARIANCE["chance"]) * rng.standard_normal(len(region))
     return np.digitize(relevance, np.quantile(relevance, np.cumsum(_GRADE_SHARES)[:-1]))
 
@@ -202,7 +202,7 @@ def _draw_loadings(prices: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _read(hidden: np.ndarray, loadings: np.ndarray, dtype: np.dtype, rng: np.random.Generator) -> np.ndarray:
-    """Features: ``hidden @ loadings`` plus noise up to unit variance, filled in blocks so that X is all it holds."""
+    """Features: ``hidden @ loadings`` plus noise up to unit variance, in blocks so that X is all it holds."""
     X = rng.standard_normal((len(hidden), loadings.shape[1]), dtype=dtype)
     X *= np.sqrt((1 - np.square(loadings).sum(axis=0)).clip(min=0.05)).astype(dtype)
     loadings = loadings.astype(dtype)

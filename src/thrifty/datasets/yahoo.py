@@ -1,7 +1,7 @@
-"""The prices of the Yahoo! Learning to Rank features: seven price classes, in units of weak-learner evaluations.
+"""The prices of the Yahoo! Learning to Rank features, in units of weak-learner evaluations.
 
 Xu, Kusner, Weinberger, Chen, Chapelle (2014), Classifier cascades and trees for minimizing feature evaluation
-cost, JMLR 15, sections 6.2 and 6.5.
+cost, JMLR 15, section 6.2 and figure 8.
 """
 
 import numpy as np

@@ -29,6 +29,7 @@ class TreeArrays(NamedTuple):
     lower: np.ndarray  # (m,)
     path_cost: np.ndarray  # (m,) what a row has paid when it is at the node
     prior: np.ndarray  # (k,) the answer of a row that cannot afford the root
+    fill: np.ndarray  # (d,) what stands in for a value that was bought but is missing (NaN)
 
 
 @njit(cache=True, nogil=True)
@@ -85,7 +86,8 @@ def walk_rows(tree, X, cap, first, last, node_acquires, exits, scores, acquired)
         while target >= 0 and tree.path_cost[target] <= cap[i]:
             node = target
             for j in range(tree.bought_at[node], tree.bought_at[node + 1]):
-                held[n_held] = X[i, tree.bought[j]]
+                value = X[i, tree.bought[j]]
+                held[n_held] = tree.fill[tree.bought[j]] if np.isnan(value) else value
                 n_held += 1
             target = next_node(tree, node, held)
         exits[i] = node

@@ -45,7 +45,8 @@ class BudgetedEstimator(BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            Values that a row does not acquire are never looked at and may be NaN.
+            Values that a row does not acquire are never looked at. NaN in one that it does acquire means that it
+            was paid for but could not be had.
         cap : float or array-like of shape (n,), optional
             Hard limit on each row's spend. A row that cannot afford its next step is answered with what it has.
         """
@@ -89,27 +90,31 @@ class BudgetedEstimator(BaseEstimator, ABC):
         return np.full(n_rows, caps)
 
     def _refuse_unusable_values(self, X: np.ndarray, score: np.ndarray, acquired: np.ndarray) -> None:
-        """Refuse NaN and inf where they were bought; anywhere else they are welcome."""
+        """Refuse infinities where they were bought; anywhere else they are never looked at."""
         if np.isfinite(score).all():
             return
-        row, column = np.argwhere(acquired & ~np.isfinite(X))[0]
+        row, column = np.argwhere(acquired & np.isinf(X))[0]
         raise ValueError(
-            f"{type(self).__name__}: row {row} acquires {self._feature_ids()[column]!r}, which is "
-            f"{X[row, column]} (NaN or infinity). Impute it before predicting."
+            f"{type(self).__name__}: row {row} acquires {self._feature_ids()[column]!r}, which is {X[row, column]}. "
+            "Pass finite numbers, or NaN for what could not be had."
         )
 
     def _feature_ids(self) -> Sequence[Feature]:
         """Return what sessions and messages call the columns: their names where known, else their positions."""
         return self.cost_model_.names or range(self.n_features_in_)
 
-    def _validated(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[np.ndarray, Any, np.ndarray]:
+    def _validated(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, Any, np.ndarray]:
         """Check training data, drop rows that weigh nothing, resolve the costs against the columns."""
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C", **options)
+        X, y = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], order="C", ensure_all_finite="allow-nan"
+        )
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not (counted := weight > 0).all():
             X, y, weight = X[counted], y[counted], weight[counted]
         if len(X) == 0:
-            raise ValueError(f"{type(self).__name__}: every sample_weight is zero. Give some row a positive weight.")
+            raise ValueError(
+                f"{type(self).__name__}: every sample_weight is zero. Give some row a positive weight."
+            )
         self.cost_model_ = CostModel.resolve(
             self.costs,  # type: ignore[attr-defined]
             X.shape[1],
@@ -120,7 +125,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True  # in columns that a row does not acquire
+        tags.input_tags.allow_nan = True
         return tags
 
 
@@ -180,4 +185,3 @@ def as_counts(weight: np.ndarray) -> np.ndarray:
 def is_number(value: Any, minimum: float = -np.inf) -> bool:
     """Tell whether a parameter is a finite real number, not a bool, of at least `minimum`."""
     return isinstance(value, Real) and not isinstance(value, bool) and minimum <= float(value) < np.inf
-

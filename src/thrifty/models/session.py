@@ -62,22 +62,24 @@ class Session(ABC):
             return Acquire(tuple(f for f in self._step.features if f not in self._told), self._step.cost)
         return self._step
 
-    def observe(self, values: Mapping[Feature, float]) -> None:
-        """Take the values of the features asked for, all at once or in parts."""
+    def observe(self, values: Mapping[Any, Any]) -> None:
+        """Take the values of the features asked for, all at once or in parts; None or NaN: it could not be had."""
         if not isinstance(self._step, Acquire):
             raise SessionError(f"nothing is being asked for, got {list(values)}. Call next() first.")
         told = {**self._told, **values} if self._told else values
         asked = self._step.features
         if len(told) == len(asked) and all(f in told for f in asked):
-            self._receive([_finite(f, told[f]) for f in asked])
+            self._receive([_number(f, told[f]) for f in asked])
             self._step, self._told = None, {}
         else:
             self._observe_part(values, asked)
 
-    def _observe_part(self, values: Mapping[Feature, float], asked: Sequence[Feature]) -> None:
+    def _observe_part(self, values: Mapping[Any, Any], asked: Sequence[Feature]) -> None:
         if unasked := [f for f in values if f not in asked]:
-            raise SessionError(f"observed {unasked}, but asked for {list(asked)}. Observe only what is asked for.")
-        self._told |= {f: _finite(f, value) for f, value in values.items()}
+            raise SessionError(
+                f"observed {unasked}, but asked for {list(asked)}. Observe only what is asked for."
+            )
+        self._told |= {f: _number(f, value) for f, value in values.items()}
 
     @abstractmethod
     def _plan(self) -> Acquire | Stop:
@@ -85,7 +87,7 @@ class Session(ABC):
 
     @abstractmethod
     def _receive(self, values: list[float]) -> None:
-        """Take the values of the planned step, in the order it asked for them."""
+        """Take the values of the planned step, in the order it asked for them; NaN is missing."""
 
 
 def drive(session: Session, fetch: Callable[[Feature], float]) -> Stop:
@@ -101,11 +103,13 @@ def drive(session: Session, fetch: Callable[[Feature], float]) -> Stop:
     return step
 
 
-def _finite(feature: Feature, value: Any) -> float:
+def _number(feature: Feature, value: Any) -> float:
     try:
-        number = float(value)
+        number = math.nan if value is None else float(value)
     except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise SessionError(f"feature {feature!r} was observed as {value!r}; expected a finite number.")
+        number = math.inf
+    if math.isinf(number):
+        raise SessionError(
+            f"feature {feature!r} was observed as {value!r}; expected a finite number, or None."
+        )
     return number

@@ -3,12 +3,12 @@
 from matplotlib.colors import LinearSegmentedColormap
 
 INK = "#22303c"
-MUTED = "#66727d"
+MUTED = "#586571"
 RULE = "#cfd6dc"
-PAPER = "#f6f7f8"
+UNKNOWN = "#b3bdc6"
 
 CYCLE = ("#2f6690", "#d1793f", "#4f8f7b", "#8a5a8c", "#b5952f", "#6c757d")
 
 LOW_TO_HIGH = LinearSegmentedColormap.from_list(
-    "thrifty", ["#2f6690", "#93b7d3", "#ece9e2", "#ecb184", "#c8641f"]
+    "thrifty", ["#2f6690", "#93b7d3", "#dcd8cf", "#ecb184", "#c8641f"]
 )

@@ -85,7 +85,9 @@ class _ASTC(TreeEstimator):
         data = TrainingRows(X, targets, count, centred=self.fit_intercept)
         rules = Rules(self._node_budgets(), self.soft, self.overflow, self.min_gain, self.min_samples_leaf)
         grown = grow(data, self.cost_model_, rules, self._scores)
-        self.tree_ = LinearTree([node.linear for node in grown], self._prior(targets, count), self.cost_model_)
+        self.tree_ = LinearTree(
+            [node.linear for node in grown], self._prior(targets, count), self.cost_model_, data.fill
+        )
         self.nodes_ = [self._report(k, node) for k, node in enumerate(grown)]
         return self
 
@@ -108,16 +110,23 @@ class _ASTC(TreeEstimator):
         n_nodes = 2**self.max_depth - 1
         depths = np.log2(np.arange(n_nodes) + 1).astype(int)
         if self.node_budget is None:
-            return np.full(n_nodes, self.cost_model_.total / self.max_depth)
+            return np.full(n_nodes, self._usual_node_budget())
         budgets = np.asarray(self.node_budget, dtype=float)
         if budgets.shape == ():
             return np.full(n_nodes, budgets)
         return budgets if len(budgets) == n_nodes else budgets[depths]
 
+    def _usual_node_budget(self) -> float:
+        """Return an equal share of everything for each level, but no less than any one feature costs."""
+        dearest = self.cost_model_.of(np.eye(self.n_features_in_, dtype=bool)).max()
+        return max(self.cost_model_.total / self.max_depth, dearest)
+
     def _refuse_bad_parameters(self) -> None:
         owner = type(self).__name__
         if not isinstance(self.max_depth, int | np.integer) or self.max_depth < 1:
-            raise ValueError(f"{owner}: max_depth is {self.max_depth!r}; expected a whole number of levels, at least 1.")
+            raise ValueError(
+                f"{owner}: max_depth is {self.max_depth!r}; expected a whole number of levels, at least 1."
+            )
         if self.overflow not in ("stop", "skip"):
             raise ValueError(f"{owner}: overflow is {self.overflow!r}; expected 'stop' or 'skip'.")
         for name, minimum in (("min_gain", 0), ("min_samples_leaf", 1)):
@@ -139,7 +148,6 @@ class _ASTC(TreeEstimator):
             )
 
 
-
 _PARAMETERS = """
     Parameters
     ----------
@@ -149,7 +157,8 @@ _PARAMETERS = """
         Levels of the tree: at most ``2**max_depth - 1`` nodes, ``max_depth`` of them on a path.
     node_budget : float, sequence or None
         What a node may spend on features its path has not bought: one number, one per depth, or one per node of the
-        full tree in level order (the upper child first). ``None`` allows the total cost divided by ``max_depth``.
+        full tree in level order (the upper child first). ``None`` allows the total cost divided by
+        ``max_depth``, or the price of the dearest feature if that is more.
     soft : bool, default=False
         Train each node on all rows, weighted by the product of sigmoids of reaching it, instead of on the rows
         that do. The sigmoid is taken of the score in standard deviations of the target. Prediction is hard.

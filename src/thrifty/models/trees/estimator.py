@@ -69,6 +69,8 @@ class TreeClassifier(BudgetedClassifier, TreeEstimator):
         data = fit.moments.data
         values = data.X[np.ix_(rows, fit.selected)].astype(float)
         targets = data.targets[rows] + data.target_shift
-        left_out = leave_one_out(values @ weights.T + intercepts, targets, probability * fit.leverages(values))
+        left_out = leave_one_out(
+            values @ weights.T + intercepts, targets, probability * fit.leverages(values)
+        )
         slope, offsets = fit_log_odds(left_out, targets, row_weight)
         return slope * weights, slope * intercepts + offsets

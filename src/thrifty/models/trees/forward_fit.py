@@ -78,7 +78,9 @@ class ForwardFit:
 
     def coefficients(self) -> tuple[np.ndarray, np.ndarray]:
         """Return weights (n_targets, n_selected) and intercepts (n_targets,) in the units of X and the targets."""
-        weights = solve_triangular(self._cholesky(), self._loadings[: len(self.selected)], lower=True, trans="T").T
+        weights = solve_triangular(
+            self._cholesky(), self._loadings[: len(self.selected)], lower=True, trans="T"
+        ).T
         return weights, self.moments.target_mean - weights @ self.moments.mean[self.selected]
 
     def score_covariance(self) -> np.ndarray:

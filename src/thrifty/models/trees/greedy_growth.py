@@ -1,9 +1,9 @@
 """Growing a tree of linear nodes greedily, top-down (Algorithm 1 of Kusner et al., 2014).
 
-    open a node      it holds the features of its path
-    buy              features that cost nothing more while they help, then the best gain in R² per cost, until the
-                     allowance is spent
-    split            at the median of the scores; the children inherit what is held and what is paid
+open a node      it holds the features of its path
+buy              features that cost nothing more while they help, then the best gain in R² per cost, until the
+                 allowance is spent
+split            at the median of the scores; the children inherit what is held and what is paid
 """
 
 from collections.abc import Callable
@@ -80,23 +80,24 @@ def select_features(opening: _Opening, rules: Rules) -> tuple[ForwardFit, list[i
     for feature in opening.held:
         if fit.is_usable(feature):
             fit.add(feature)
-    allowance = ledger.spent + rules.budgets[opening.place]
+    budget, before = rules.budgets[opening.place], ledger.spent
     buys: list[int] = []
-    while (feature := _best_candidate(fit.gains(), ledger, allowance, rules)) is not None:
+    while True:
+        fits = ledger.affordable(budget, since=before)
+        feature = _best_candidate(fit.gains(), ledger.prices, fits, rules)
+        if feature is None:
+            return fit, buys
         ledger.buy(feature)
         fit.add(feature)
         buys.append(feature)
-    return fit, buys
 
 
-def _best_candidate(gains: np.ndarray, ledger: Ledger, allowance: float, rules: Rules) -> int | None:
-    """Return the feature to take next: the best free one that helps, else the best per cost that fits."""
-    prices = ledger.prices
+def _best_candidate(gains: np.ndarray, prices: np.ndarray, fits: np.ndarray, rules: Rules) -> int | None:
+    """Return the feature to take next: the best free one that helps, else the best per cost if it fits."""
     free = np.where((prices == 0) & (gains > rules.min_gain), gains, 0.0)
     if free.any():
         return _first_best(free)
     per_cost = np.divide(gains, prices, out=np.zeros_like(gains), where=(prices > 0) & (gains > NO_GAIN))
-    fits = ledger.affordable(allowance)
     if rules.overflow == "skip":
         per_cost[~fits] = 0.0
     best = _first_best(per_cost)
@@ -121,7 +122,9 @@ def _finish(
         projection=_over_held(direction @ weights, fit.selected, held),
         projection_intercept=float(direction @ intercepts),
     )
-    return GrownNode(linear, list(fit.selected), float(opening.moments.weight), fit.r2, fit.smallest_eigenvalue())
+    return GrownNode(
+        linear, list(fit.selected), float(opening.moments.weight), fit.r2, fit.smallest_eigenvalue()
+    )
 
 
 def _over_held(weights: np.ndarray, selected: list[int], held: list[int]) -> np.ndarray:
@@ -153,7 +156,9 @@ def _split(opening: _Opening, node: GrownNode, rules: Rules, scale: float) -> li
     if threshold is None:
         return []
     linear.threshold = threshold
-    above = expit((projections - threshold) / scale) if rules.soft else (projections > threshold).astype(float)
+    above = (
+        expit((projections - threshold) / scale) if rules.soft else (projections > threshold).astype(float)
+    )
     upper, lower = _children(moments, above, held)
     return [
         _Opening(lower_place, lower, opening.ledger.copy(), held),
@@ -168,7 +173,14 @@ def _project(moments: Moments, held: list[int], linear: LinearNode) -> np.ndarra
 
     def work(first: int, last: int) -> None:
         project_rows(
-            moments.data.X, moments.rows, first, last, features, linear.projection, linear.projection_intercept, out
+            moments.data.X,
+            moments.rows,
+            first,
+            last,
+            features,
+            linear.projection,
+            linear.projection_intercept,
+            out,
         )
 
     over_rows(work, len(out))

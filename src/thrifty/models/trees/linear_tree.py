@@ -9,6 +9,7 @@ row holds, and passes it on: to the upper child if the projection exceeds the th
 Nodes are numbered so that a child follows its parent; the root is node 0.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,13 +59,16 @@ class LinearTree:
         The score of a row that cannot afford the root.
     cost_model : CostModel
         Prices the paths; a unit shared by features of one path is paid once.
+    fill : array-like of shape (n_features,), optional
+        What stands in for a value that was bought but could not be had; zero by default.
     """
 
-    def __init__(self, nodes: Sequence[LinearNode], prior: Any, cost_model: CostModel):
+    def __init__(self, nodes: Sequence[LinearNode], prior: Any, cost_model: CostModel, fill: Any = None):
         self.upper = np.array([node.upper for node in nodes], dtype=np.int64)
         self.lower = np.array([node.lower for node in nodes], dtype=np.int64)
         self.threshold = np.array([node.threshold for node in nodes], dtype=float)
         self.prior = np.asarray(prior, dtype=float)
+        self.fill = np.zeros(cost_model.n_features) if fill is None else np.asarray(fill, dtype=float)
         self.parent, self.depth = _ancestry(self.upper, self.lower)
         self._purchases = [np.asarray(node.buys, dtype=np.int64) for node in nodes]
         self._refuse_misfits(nodes, cost_model.n_features)
@@ -154,12 +158,17 @@ class LinearTree:
             projection=np.concatenate([np.asarray(node.projection, float) for node in nodes]),
             projection_intercept=np.array([node.projection_intercept for node in nodes], dtype=float),
             threshold=self.threshold,
-            scores=np.ascontiguousarray(np.concatenate([np.asarray(node.scores, float) for node in nodes], axis=1)),
-            score_intercept=np.array([node.score_intercept for node in nodes], dtype=float).reshape(-1, n_scores),
+            scores=np.ascontiguousarray(
+                np.concatenate([np.asarray(node.scores, float) for node in nodes], axis=1)
+            ),
+            score_intercept=np.array([node.score_intercept for node in nodes], dtype=float).reshape(
+                -1, n_scores
+            ),
             upper=self.upper,
             lower=self.lower,
             path_cost=self.path_cost,
             prior=self.prior,
+            fill=self.fill,
         )
 
 
@@ -170,7 +179,9 @@ def _ancestry(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndar
     for k in range(len(upper)):
         for child in {int(upper[k]), int(lower[k])} - {END}:
             if not k < child < len(upper) or parent[child] != END:
-                raise ValueError(f"node {k} has child {child}; expected an unclaimed node in {k + 1}..{len(upper) - 1}")
+                raise ValueError(
+                    f"node {k} has child {child}; expected an unclaimed node in {k + 1}..{len(upper) - 1}"
+                )
             parent[child], depth[child] = k, depth[k] + 1
     if (orphans := np.flatnonzero(parent[1:] == END)).size:
         raise ValueError(f"node {orphans[0] + 1} has no parent")
@@ -210,8 +221,13 @@ class TreeSession(Session):
         return Acquire(tuple(features), self._tree.price_between(self._node, self._reaching))
 
     def _receive(self, values: list[float]) -> None:
-        self._held[self._n_held : self._n_held + len(values)] = values
-        self._n_held += len(values)
+        first, self._n_held = self._n_held, self._n_held + len(values)
+        self._held[first : self._n_held] = values
+        if math.isnan(sum(values)):
+            fill = self._tree.fill[self._tree.holds(self._reaching)]
+            self._held[: self._n_held] = np.where(
+                np.isnan(self._held[: self._n_held]), fill, self._held[: self._n_held]
+            )
         self._node = self._reaching
         self.spend = self._tree.steps[self._node].path_cost
 

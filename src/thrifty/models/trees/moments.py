@@ -21,23 +21,25 @@ from thrifty.kernels.threads import over_rows
 # A column is a pass at memory speed, the full product runs at BLAS-3 speed: on current machines the latter costs
 # as much as about d / 24 passes.
 PASSES_PER_PRODUCT = 24
+DUST = 1e-10  # share of the raw second moment that subtracting the mean can leave as rounding error
 BLOCK_ROWS = 1024  # rows copied at a time for the full product
 
 
 class TrainingRows:
     """The rows a model is fitted on: features, targets (n, n_targets) and how many times each row counts.
 
-    With ``centred=False`` moments are about zero, for models without intercept.
+    Missing values (NaN) are replaced by the mean of their column, which `fill` keeps for prediction. With
+    ``centred=False`` moments are about zero, for models without intercept.
     """
 
     def __init__(self, X: np.ndarray, targets: np.ndarray, count: np.ndarray, centred: bool = True):
-        self.X, self.count, self.centred = X, count, centred
-        origin = np.zeros(X.shape[1])
-        self.shift = origin
-        self.target_shift = np.zeros(targets.shape[1])
-        if centred:
-            self.shift = _products(X, np.arange(len(X)), origin, count[:, None])[0] / count.sum()
-            self.target_shift = count @ targets / count.sum()
+        self.count, self.centred = count, centred
+        self.fill = _products(X, np.arange(len(X)), np.zeros(X.shape[1]), count[:, None])[0] / count.sum()
+        if np.isnan(self.fill).any():
+            X, self.fill = _filled(X, count)
+        self.X = X
+        self.shift = self.fill if centred else np.zeros(X.shape[1])
+        self.target_shift = count @ targets / count.sum() if centred else np.zeros(targets.shape[1])
         self.targets = targets - self.target_shift
 
 
@@ -99,9 +101,7 @@ class Moments:
 
     def variances(self) -> np.ndarray:
         """Centred Σ w x² of each column; exactly zero where a column is constant to working precision."""
-        variances = self.squares - self.sums**2 * self.centring
-        variances[variances <= 1e-10 * self.squares] = 0.0
-        return variances
+        return _without_dust(self.squares - self.sums**2 * self.centring, self.squares)
 
     def covariance(self, feature: int) -> np.ndarray:
         """Centred Σ w x x_feature of every column with one of them."""
@@ -113,8 +113,8 @@ class Moments:
         return self.cross - np.outer(self.sums, self.target_sums * self.centring)
 
     def target_variances(self) -> np.ndarray:
-        """Centred Σ w y² of each target."""
-        return np.maximum(self.target_squares - self.target_sums**2 * self.centring, 0.0)
+        """Centred Σ w y² of each target; exactly zero where it is constant to working precision."""
+        return _without_dust(self.target_squares - self.target_sums**2 * self.centring, self.target_squares)
 
     def want(self, features: Sequence[int]) -> None:
         """Make sure that these columns of X'X are there."""
@@ -122,7 +122,9 @@ class Moments:
         if self._gram.better_full(len(missing)):
             self._gram.fill(self._full_product())
         elif missing:
-            factors = self.row_weight[:, None] * (self.data.X[np.ix_(self.rows, missing)] - self.data.shift[missing])
+            factors = self.row_weight[:, None] * (
+                self.data.X[np.ix_(self.rows, missing)] - self.data.shift[missing]
+            )
             self._gram.append(missing, _products(self.data.X, self.rows, self.data.shift, factors))
 
     def _full_product(self) -> np.ndarray:
@@ -170,6 +172,18 @@ class _Gram:
         mine, theirs = [self.place[f] for f in shared], [part.place[f] for f in shared]
         rest.append(shared, self.columns[mine] - part.columns[theirs])
         return rest
+
+
+def _without_dust(variances: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    return np.where(variances > DUST * squares, variances, 0.0)
+
+
+def _filled(X: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a copy of X with NaN replaced by column means, and the means; 0 for a column with no value at all."""
+    missing = np.isnan(X)
+    present = count @ ~missing
+    means = np.divide(count @ np.where(missing, 0.0, X), present, out=np.zeros(X.shape[1]), where=present > 0)
+    return np.where(missing, means, X), means
 
 
 def _products(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray) -> np.ndarray:

@@ -1,0 +1,123 @@
+"""Cost models as TOML and as YAML: two spellings of one document, which `thrifty.costs.files` shows."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import Any
+
+import yaml
+
+from thrifty.costs.errors import located, shown
+from thrifty.costs.model import CostModel
+from thrifty.exceptions import CostError
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the arguments of the CostModel that a TOML text describes."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CostError(f"{error}{_line_of(error, text)}. Correct the TOML.") from None
+    return _arguments(document)
+
+
+def parse_yaml(text: str) -> dict[str, Any]:
+    """Return the arguments of the CostModel that a YAML text describes."""
+    try:
+        _refuse_doubtful_keys(yaml.compose(text, Loader=yaml.SafeLoader))
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise CostError(f"{' '.join(str(error).split())}. Correct the YAML.") from None
+    return _arguments(document)
+
+
+def render_toml(model: CostModel) -> str:
+    """Return a named cost model as TOML."""
+    document = _document(model)
+    lines = _toml_lines({"unit": document["unit"]}) if "unit" in document else []
+    lines += ["", "[features]", *_toml_lines(document["features"])]
+    for name, bundle in document.get("bundles", {}).items():
+        lines += ["", f"[bundles.{_toml_key(name)}]", *_toml_lines(bundle)]
+    if "requires" in document:
+        lines += ["", "[requires]", *_toml_lines(document["requires"])]
+    return "\n".join(lines).lstrip() + "\n"
+
+
+def render_yaml(model: CostModel) -> str:
+    """Return a named cost model as YAML."""
+    return yaml.safe_dump(_document(model), sort_keys=False, allow_unicode=True)
+
+
+def _arguments(document: Any) -> dict[str, Any]:
+    _refuse_other_keys(document, "the file", required=("features",), optional=("bundles", "requires", "unit"))
+    bundles = document.get("bundles", {})
+    for key, table in (("features", document["features"]), ("bundles", bundles)):
+        if not isinstance(table, dict):
+            raise CostError(f"{key} is {shown(table)}. Expected a table of names.")
+    for name, bundle in bundles.items():
+        _refuse_other_keys(bundle, f"bundle {name!r}", required=("members", "price"))
+    return {
+        "costs": {name: None if price == "" else price for name, price in document["features"].items()},
+        "bundles": {name: (bundle["members"], bundle["price"]) for name, bundle in bundles.items()},
+        "requires": document.get("requires"),
+        "unit": document.get("unit", ""),
+    }
+
+
+def _document(model: CostModel) -> dict[str, Any]:
+    document = {
+        "unit": model.unit,
+        "features": {name: "" if price is None else price for name, price in dict(model.costs).items()},
+        "bundles": {name: {"price": price, "members": list(who)} for name, (who, price) in model.bundles.items()},
+        "requires": {name: list(others) for name, others in model.requires.items()},
+    }
+    return {key: value for key, value in document.items() if value}
+
+
+def _refuse_other_keys(table: Any, owner: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) ->
+None:
+    expected = f"Expected {', '.join((*required, *optional))}."
+    if not isinstance(table, dict):
+        raise CostError(f"{owner} is {shown(table)}. {expected}")
+    for key in table:
+        if key not in required + optional:
+            raise CostError(f"{owner} has the unknown key {key!r}. {expected}")
+    for key in required:
+        if key not in table:
+            raise CostError(f"{owner} has no {key!r}. {expected}")
+
+
+def _refuse_doubtful_keys(node: yaml.Node | None, depth: int = 3) -> None:
+    """Refuse what YAML lets pass: a key given twice, or one such as no that it does not take for text."""
+    if not isinstance(node, yaml.MappingNode) or depth == 0:
+        return
+    seen = set()
+    for key, value in node.value:
+        with located(f"line {key.start_mark.line + 1}"):
+            if key.tag != "tag:yaml.org,2002:str":
+                raise CostError(f"YAML does not take {key.value!r} for text. Put it in quotes.")
+            if key.value in seen:
+                raise CostError(f"{key.value!r} is given twice. Give it once.")
+        seen.add(key.value)
+        _refuse_doubtful_keys(value, depth - 1)
+
+
+def _line_of(error: tomllib.TOMLDecodeError, text: str) -> str:
+    """Quote the line: tomllib knows where a key is repeated, but does not say which."""
+    found = re.search(r"at line (\d+)", str(error))
+    return f": {text.splitlines()[int(found[1]) - 1].strip()!r}" if found else ""
+
+
+def _toml_lines(table: dict[str, Any]) -> list[str]:
+    return [f"{_toml_key(key)} = {_toml(value)}" for key, value in table.items()]
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else _toml(key)
+
+
+def _toml(value: Any) -> str:
+    """Write as JSON, whose strings, numbers and lists are TOML's too, except that TOML wants DEL escaped."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

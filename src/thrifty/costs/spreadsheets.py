@@ -1,0 +1,147 @@
+"""Cost models as CSV: one row per feature or bundle, as `thrifty.costs.files` shows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any, NamedTuple
+
+from thrifty.costs.declaration import parse_name, parse_price
+from thrifty.costs.errors import located
+from thrifty.costs.model import CostModel
+from thrifty.exceptions import CostError
+
+COLUMNS = ("name", "price", "bundles", "requires")
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    line: int
+    name: str
+    price: Any
+    bundles: list[str]
+    requires: list[str]
+
+
+def parse_csv(text: str) -> dict[str, Any]:
+    """Return the arguments of the CostModel that a CSV text describes."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        columns, unit = _parse_header(next(reader, []))
+        rows = [_parse_row(reader.line_num, columns, cells) for cells in reader if any(cells)]
+    except csv.Error as error:
+        raise CostError(f"line {reader.line_num}: {error}. Correct the CSV.") from None
+    bundles = {bundle for row in rows for bundle in row.bundles}
+    _refuse_bad_rows(rows, bundles)
+    features = [row for row in rows if row.name not in bundles]
+    return {
+        "costs": {row.name: row.price for row in features},
+        "bundles": {
+            row.name: ([feature.name for feature in features if row.name in feature.bundles], row.price)
+            for row in rows
+            if row.name in bundles
+        },
+        "requires": {row.name: row.requires for row in features},
+        "unit": unit,
+    }
+
+
+def render_csv(model: CostModel) -> str:
+    """Return a named cost model as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("name", f"price ({model.unit})" if model.unit else "price", "bundles", "requires"))
+    for name, price in dict(model.costs).items():
+        bundles = [bundle for bundle, (members, _) in model.bundles.items() if name in members]
+        writer.writerow((_cell(name), price, _cell(*bundles), _cell(*model.requires.get(name, ()))))
+    for name, (_, price) in model.bundles.items():
+        writer.writerow((_cell(name), price, "", ""))
+    return text.getvalue()
+
+
+def _parse_header(header: list[str]) -> tuple[list[str], str]:
+    columns, unit = [], ""
+    for title in map(str.strip, header):
+        if found := re.fullmatch(r"price\s*\((.*)\)", title, re.DOTALL):
+            title, unit = "price", found[1]
+        if title not in COLUMNS:
+            raise CostError(f"line 1: the column {title!r} is unknown. Use {', '.join(COLUMNS)}.")
+        if title in columns:
+            raise CostError(f"line 1: the column {title!r} is there twice. Keep one.")
+        columns.append(title)
+    for title in ("name", "price"):
+        if title not in columns:
+            raise CostError(
+                f"line 1: the column {title!r} is missing. Begin with a line that names the columns."
+            )
+    return columns, unit
+
+
+def _parse_row(line: int, columns: list[str], cells: list[str]) -> Row:
+    if len(cells) > len(columns):
+        raise CostError(
+            f"line {line}: there are {len(cells)} cells for {len(columns)} columns. Quote the commas."
+        )
+    row = dict.fromkeys(COLUMNS, "") | dict(zip(columns, map(str.strip, cells), strict=False))
+    with located(f"line {line}"):
+        name = parse_name(row["name"])
+    return Row(line, name, _parse_number(row["price"]), _entries(row["bundles"]), _entries(row["requires"]))
+
+
+def _parse_number(cell: str) -> Any:
+    """Return a number, None for an empty cell, and any other text as it is, to be refused in its turn."""
+    try:
+        return float(cell) if cell else None
+    except ValueError:
+        return cell
+
+
+def _entries(cell: str) -> list[str]:
+    return [entry.strip() for entry in cell.split(";") if entry.strip()]
+
+
+def _cell(*entries: str) -> str:
+    for entry in entries:
+        if ";" in entry or entry != entry.strip():
+            raise CostError(
+                f"CSV cannot hold the name {entry!r}: it has a semicolon, or blanks around it. Use TOML."
+            )
+    return ";".join(entries)
+
+
+def _refuse_bad_rows(rows: list[Row], bundles: set[str]) -> None:
+    """Refuse here what CostModel would refuse too, or could not see: only here is the line known."""
+    names = [row.name for row in rows]
+    for k, row in enumerate(rows):
+        with located(f"line {row.line}"):
+            if row.name in names[:k]:
+                raise CostError(f"{row.name!r} is given twice. Give it once.")
+            if row.name in bundles:
+                _refuse_bad_bundle(row)
+            elif row.price is not None:
+                parse_price(row.price, f"feature {row.name!r}")
+            _refuse_bad_entries(row, set(names), bundles)
+
+
+def _refuse_bad_bundle(row: Row) -> None:
+    parse_price(row.price, f"bundle {row.name!r}")
+    if row.bundles or row.requires:
+        raise CostError(
+            f"{row.name!r} is a bundle, so it cannot be in bundles or require anything. Empty the cells."
+        )
+
+
+def _refuse_bad_entries(row: Row, names: set[str], bundles: set[str]) -> None:
+    for title, entries, known in (
+        ("bundles", row.bundles, names),
+        ("requires", row.requires, names - bundles),
+    ):
+        for k, entry in enumerate(entries):
+            if entry not in known:
+                raise CostError(
+                    f"{row.name!r} lists {entry!r} under {title}, which has no row. Add one with its price."
+                )
+            if entry in entries[:k]:
+                raise CostError(f"{row.name!r} lists {entry!r} twice under {title}. List it once.")

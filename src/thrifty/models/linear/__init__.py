@@ -1,0 +1,1 @@
+"""Single linear models under a cost penalty."""

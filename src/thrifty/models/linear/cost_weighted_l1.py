@@ -1,0 +1,185 @@
+"""The single cost-weighted l1 model that the tree papers compare with.
+
+One sparse linear model for all rows: squared loss plus ``cost_weight`` times the sum of cost times |weight|, on
+columns and targets of unit variance. Features are weighed by what each costs on its own, and several targets (one
+per class) share one selection through the group norm. The weights are then refitted on the support without penalty.
+
+Every row buys the same. The support is held as a chain of nested models in the order in which the penalty let the
+features in, so that a capped row is answered by the longest affordable prefix.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import lasso_path
+
+from thrifty.costs import CostModel
+from thrifty.models.base import is_number
+from thrifty.models.trees.estimator import TreeClassifier, TreeEstimator, TreeRegressor
+from thrifty.models.trees.forward_fit import ForwardFit
+from thrifty.models.trees.linear_tree import END, LinearNode, LinearTree
+from thrifty.models.trees.moments import Moments, TrainingRows
+
+# A feature that costs nothing still has to earn its place: it is penalised as if it cost this share of the mean.
+SMALLEST_PRICE = 1e-3
+LONGEST_CHAIN = 32  # prefixes that can answer a capped row
+GRID_POINTS = 50  # steps from the penalty that admits nothing down to the one asked for
+
+
+class _CostWeightedL1(TreeEstimator):
+    """The algorithm, whatever the targets."""
+
+    def __init__(self, *, costs: Any = None, cost_weight: float = 0.01):
+        self.costs = costs
+        self.cost_weight = cost_weight
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Select features under the penalty and refit on them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        """
+        self._refuse_bad_weights([self.cost_weight])
+        problem = self._pose(X, y, sample_weight)
+        return self._settle(problem, problem.supports([self.cost_weight])[0])
+
+    def path(
+        self, X: Any, y: Any, sample_weight: Any = None, *, cost_weights: Sequence[float] | None = None
+    ) -> list[Self]:
+        """Return one fitted model per cost weight, from the one that buys least to the one that buys most.
+
+        All come from a single warm-started solution path. By default twenty cost weights are taken, from the
+        smallest that buys nothing to a thousandth of it.
+        """
+        template = clone(self)
+        problem = template._pose(X, y, sample_weight)
+        if cost_weights is None:
+            cost_weights = problem.largest_weight * np.geomspace(1.0, 1e-3, 20)
+        self._refuse_bad_weights(cost_weights)
+        ordered = sorted((float(weight) for weight in cost_weights), reverse=True)
+        return [
+            copy(template).set_params(cost_weight=weight)._settle(problem, support)
+            for weight, support in zip(ordered, problem.supports(ordered), strict=True)
+        ]
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> "_Problem":
+        X, y, count = self._validated(X, y, sample_weight)
+        targets = self._targets(y)
+        self._prior_score = self._prior(targets, count)
+        return _Problem(TrainingRows(X, targets, count), self.cost_model_)
+
+    def _settle(self, problem: "_Problem", support: np.ndarray) -> Self:
+        """Refit on the support, given in the order it entered, and keep its prefixes as a chain."""
+        fit, nodes = ForwardFit(problem.moments), []
+        for group in np.array_split(support, min(max(len(support), 1), LONGEST_CHAIN)):
+            held = len(fit.selected)
+            for feature in group:
+                if fit.is_usable(feature):
+                    fit.add(int(feature))
+            weights, intercepts = self._scores(fit)
+            onward = len(nodes) + 1
+            nodes.append(
+                LinearNode(fit.selected[held:], weights, intercepts, weights[0], upper=onward, lower=onward)
+            )
+        nodes[-1].upper = nodes[-1].lower = END
+        self.support_ = np.array(fit.selected, dtype=int)
+        self.tree_ = LinearTree(nodes, self._prior_score, self.cost_model_, problem.data.fill)
+        return self
+
+    def _refuse_bad_weights(self, cost_weights: Sequence[float]) -> None:
+        for weight in cost_weights:
+            if not is_number(weight, 0):
+                raise ValueError(
+                    f"{type(self).__name__}: cost_weight is {weight!r}; expected a number of at least 0."
+                )
+
+
+class _Problem:
+    """A lasso whose columns are divided by their prices, which is the lasso with each weight times its price."""
+
+    def __init__(self, data: TrainingRows, cost_model: CostModel):
+        self.data = data
+        self.moments = Moments(data, np.arange(len(data.X)), data.count)
+        prices = cost_model.of(np.eye(cost_model.n_features, dtype=bool))
+        prices = np.maximum(prices, SMALLEST_PRICE * prices.mean()) if prices.any() else np.ones_like(prices)
+        deviation = np.sqrt(self.moments.variances() / self.moments.weight)
+        scale = np.divide(1.0, deviation * prices, out=np.zeros_like(prices), where=deviation > 0)
+        row_scale = np.sqrt(data.count / data.count.mean())[:, None]
+        self.columns = np.asfortranarray(row_scale * (data.X - data.shift) * scale)
+        variance = self.moments.target_variances().sum() / self.moments.weight
+        self.targets = row_scale * data.targets / np.sqrt(variance if variance > 0 else 1.0)
+        correlations = np.linalg.norm(self.columns.T @ self.targets, axis=1) / len(self.targets)
+        self.largest_weight = float(correlations.max())  # the smallest cost weight that admits no feature
+
+    def supports(self, cost_weights: Sequence[float]) -> list[np.ndarray]:
+        """Return the features admitted at each (decreasing) cost weight, in the order they came in."""
+        if self.largest_weight == 0:  # constant targets, or constant columns
+            return [np.arange(0)] * len(cost_weights)
+        coefficients, grid = self._solution_path(cost_weights)
+        active = (coefficients != 0).any(axis=0)  # (n_features, n_grid)
+        entry = np.where(active.any(axis=1), active.argmax(axis=1), active.shape[1])
+        order = np.argsort(entry, kind="stable")
+        return [
+            order if weight == 0 else order[active[order, np.searchsorted(-grid, -weight)]]
+            for weight in cost_weights
+        ]
+
+    def _solution_path(self, cost_weights: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients (n_targets, n_features, n_grid) on a decreasing grid that holds the cost weights."""
+        smallest = min((w for w in cost_weights if w > 0), default=self.largest_weight / 1e3)
+        descent = np.geomspace(max(self.largest_weight, smallest), smallest, GRID_POINTS)
+        grid = np.unique([*descent, *(w for w in cost_weights if w > 0)])[::-1]
+        targets = self.targets if self.targets.shape[1] > 1 else self.targets[:, 0]
+        _, coefficients, _ = lasso_path(self.columns, targets, alphas=grid, max_iter=20_000)
+        return coefficients.reshape(self.targets.shape[1], -1, len(grid)), grid
+
+
+class CostWeightedL1Regressor(_CostWeightedL1, TreeRegressor):
+    """One sparse linear regression for all rows, dear features penalised in proportion to their cost.
+
+    Parameters
+    ----------
+    costs : array-like, dict, CostModel or None
+        What each feature costs to acquire; ``None`` means one unit each.
+    cost_weight : float, default=0.01
+        Penalty per unit of cost, on columns and targets of unit variance.
+
+    Attributes
+    ----------
+    support_ : ndarray of int
+        The features bought, in the order in which they entered the model.
+    tree_ : LinearTree
+        A chain: its k-th node is the model on the features of the first k steps.
+
+    Examples
+    --------
+    >>> from thrifty import CostWeightedL1Regressor
+    >>> from thrifty.datasets import make_quadrants
+    >>> data = make_quadrants(500, random_state=0)
+    >>> models = CostWeightedL1Regressor(costs=data.costs).path(data.X, data.y)
+    >>> [float(models[k].spend(data.X).mean()) for k in (0, -1)]
+    [0.0, 42.0]
+    """
+
+
+class CostWeightedL1Classifier(_CostWeightedL1, TreeClassifier):
+    """One sparse linear classifier for all rows, dear features penalised in proportion to their cost.
+
+    Parameters and attributes are those of :class:`CostWeightedL1Regressor`; targets are +-1 for two classes and
+    one-hot for more, and the refitted scores are calibrated to log-odds.
+
+    Examples
+    --------
+    >>> from thrifty import CostWeightedL1Classifier
+    >>> from thrifty.datasets import load_heart
+    >>> heart = load_heart()
+    >>> model = CostWeightedL1Classifier(costs=heart.costs, cost_weight=0.02).fit(heart.X, heart.y)
+    >>> [heart.names[j] for j in model.support_[:2]]
+    ['cp', 'sex']
+    """

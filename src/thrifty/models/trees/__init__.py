@@ -1,0 +1,1 @@
+"""Trees of linear nodes: the shared fitted structure, and the methods that learn one."""

@@ -1,0 +1,226 @@
+"""The checks every estimator of the package passes, for estimators written elsewhere to pass too.
+
+Each check takes an unfitted estimator and raises AssertionError where the contract is broken::
+
+    from thrifty.testing import check_estimator
+    check_estimator(MyClassifier())
+
+One parametrised test runs every public estimator through every check, and through scikit-learn's own.
+"""
+
+import copy
+import pickle
+from collections.abc import Callable
+from inspect import isabstract
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils.estimator_checks import check_estimator as sklearn_check_estimator
+
+from thrifty.costs import CostModel
+from thrifty.models.base import BudgetedEstimator
+from thrifty.models.session import Acquire, drive
+
+N_ROWS, N_FEATURES = 240, 9
+PRICES = (1.0, 2.5, 0.0, 4.0, 0.7, 3.0, 1.3, 5.0, 0.3)
+BUNDLES = {"panel": ((3, 4, 5), 2.2), "scan": ((5, 6), 6.1)}
+CAPS = (0.0, 0.3, 1.0, 3.2, 6.9, 12.4, 25.0)
+
+Check = Callable[[Any], None]
+
+
+def check_estimator(estimator: Any) -> None:
+    """Run scikit-learn's checks and all of the package's on an unfitted estimator.
+
+    >>> from thrifty import CostWeightedL1Regressor
+    >>> check_estimator(CostWeightedL1Regressor())
+    """
+    sklearn_check_estimator(clone(estimator), on_skip=None)
+    for check in CHECKS:
+        check(estimator)
+
+
+def public_estimators() -> list[type]:
+    """Return every estimator class that `thrifty` exports."""
+    import thrifty
+
+    exported = (getattr(thrifty, name) for name in thrifty.__all__)
+    return [
+        each
+        for each in exported
+        if isinstance(each, type) and issubclass(each, BudgetedEstimator) and not isabstract(each)
+    ]
+
+
+def check_batch_equals_session(estimator: Any) -> None:
+    """A session acquires, pays and answers exactly what batch prediction does, under every cap."""
+    for model, X in _fitted(estimator):
+        for cap in (None, *CAPS):
+            batch = model.acquire(X[:40], cap)
+            for i in range(40):
+                _compare_session(model, X[i], cap, batch, i)
+
+
+def _compare_session(model: Any, row: np.ndarray, cap: float | None, batch: Any, i: int) -> None:
+    session, asked, paid = model.session(cap), [], 0.0
+    while isinstance(step := session.next(), Acquire):
+        asked += step.features
+        paid += step.cost
+        session.observe({feature: row[feature] for feature in step.features})
+    assert set(asked) == set(np.flatnonzero(batch.acquired[i])), f"row {i}: session acquired {asked}"
+    assert len(asked) == len(set(asked)), f"row {i}: session asked twice in {asked}"
+    assert session.spend == batch.spend[i], f"row {i}: session spent {session.spend}, batch {batch.spend[i]}"
+    np.testing.assert_allclose(paid, session.spend, rtol=1e-12, atol=1e-12)
+    assert step.exit == batch.exit[i], f"row {i}: session ended at {step.exit}, batch at {batch.exit[i]}"
+    np.testing.assert_array_equal(step.score, batch.score[i])
+    assert step.prediction == batch.prediction[i]
+
+
+def check_cap_holds(estimator: Any) -> None:
+    """No row ever spends more than its cap, and a row that may spend nothing is answered."""
+    for model, X in _fitted(estimator):
+        for cap in CAPS:
+            assert (model.spend(X, cap) <= cap).all(), f"spend exceeds cap {cap}"
+        caps = np.resize(CAPS, len(X))
+        assert (model.spend(X, caps) <= caps).all(), "spend exceeds a cap given per row"
+        assert len(model.predict(X, cap=0)) == len(X)
+        np.testing.assert_array_equal(model.spend(X, model.cost_model_.total), model.spend(X))
+
+
+def check_spend_is_what_was_acquired(estimator: Any) -> None:
+    """Spend equals a recount of the units behind each row's features, each unit once."""
+    for model, X in _fitted(estimator):
+        for cap in (None, *CAPS):
+            acquisition = model.acquire(X, cap)
+            recount = [_recount(model.cost_model_, mask) for mask in acquisition.acquired]
+            np.testing.assert_allclose(acquisition.spend, recount, rtol=1e-12, atol=1e-12)
+            np.testing.assert_array_equal(model.spend(X, cap), acquisition.spend)
+
+
+def _recount(cost_model: CostModel, mask: np.ndarray) -> float:
+    units = {u for j in np.flatnonzero(mask) for u in np.flatnonzero(cost_model.requirement[j])}
+    return float(sum(cost_model.unit_costs[u] for u in units))
+
+
+def check_no_peeking(estimator: Any) -> None:
+    """Poisoning with NaN every value that was not acquired changes nothing."""
+    for model, X in _fitted(estimator):
+        for cap in (None, *CAPS):
+            honest = model.acquire(X, cap)
+            poisoned = model.acquire(np.where(honest.acquired, X, np.nan), cap)
+            for name in ("prediction", "score", "acquired", "spend", "exit"):
+                np.testing.assert_array_equal(getattr(poisoned, name), getattr(honest, name), err_msg=name)
+
+
+def check_column_order_is_immaterial(estimator: Any) -> None:
+    """Permuting the columns together with their costs permutes what is acquired and changes nothing else."""
+    order = np.random.default_rng(5).permutation(N_FEATURES)
+    for X, y in _problems(estimator):
+        costs = _costs()
+        plain = _with_costs(estimator, costs).fit(X, y).acquire(X)
+        permuted = _with_costs(estimator, costs.select(order)).fit(X[:, order], y).acquire(X[:, order])
+        np.testing.assert_array_equal(permuted.acquired, plain.acquired[:, order])
+        np.testing.assert_allclose(permuted.score, plain.score, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(permuted.spend, plain.spend)
+
+
+def check_unit_of_cost_is_immaterial(estimator: Any) -> None:
+    """Costs in cents instead of dollars, with everything stated per cost restated, give the same model."""
+    for X, y in _problems(estimator):
+        dollars = _with_costs(estimator, _costs()).fit(X, y).acquire(X)
+        cents = _in_cents(_with_costs(estimator, _costs(scale=100))).fit(X, y).acquire(X)
+        np.testing.assert_array_equal(cents.acquired, dollars.acquired)
+        np.testing.assert_allclose(cents.score, dollars.score, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(cents.spend, 100 * dollars.spend)
+
+
+def _in_cents(estimator: Any) -> Any:
+    parameters = estimator.get_params(deep=False)
+    if parameters.get("cost_weight") is not None:
+        estimator.set_params(cost_weight=parameters["cost_weight"] / 100)
+    if parameters.get("node_budget") is not None:
+        estimator.set_params(node_budget=np.asarray(parameters["node_budget"]) * 100)
+    return estimator
+
+
+def check_copies_agree(estimator: Any) -> None:
+    """Pickled and deep-copied models predict and spend the same; a clone is unfitted with equal parameters."""
+    for model, X in _fitted(estimator):
+        expected = model.acquire(X)
+        for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            np.testing.assert_array_equal(twin.acquire(X).score, expected.score)
+            np.testing.assert_array_equal(twin.spend(X), expected.spend)
+        assert clone(model).get_params()["costs"] == model.get_params()["costs"]
+
+
+def check_seed_decides(estimator: Any) -> None:
+    """Fitting twice with the same seed gives the same bits."""
+    for X, y in _problems(estimator):
+        first, second = (_with_costs(estimator, _costs()).fit(X, y).acquire(X) for _ in range(2))
+        np.testing.assert_array_equal(first.score, second.score)
+        np.testing.assert_array_equal(first.spend, second.spend)
+
+
+def check_names_are_understood(estimator: Any) -> None:
+    """Costs by name find their columns in any order, and sessions speak in names."""
+    pandas = _optional("pandas")
+    if pandas is None:
+        return
+    names = [f"feature {j}" for j in range(N_FEATURES)]
+    for X, y in _problems(estimator):
+        frame = pandas.DataFrame(X, columns=names)
+        by_name = dict(reversed(list(zip(names, PRICES, strict=True))))
+        model = _with_costs(estimator, by_name).fit(frame, y)
+        by_position = _with_costs(estimator, list(PRICES)).fit(X, y)
+        np.testing.assert_allclose(model.spend(frame), by_position.spend(X))
+        stop = drive(model.session(), dict(zip(names, X[0], strict=True)).__getitem__)
+        assert stop.prediction == model.predict(frame[:1])[0]
+
+
+CHECKS: list[Check] = [
+    check_batch_equals_session,
+    check_cap_holds,
+    check_spend_is_what_was_acquired,
+    check_no_peeking,
+    check_column_order_is_immaterial,
+    check_unit_of_cost_is_immaterial,
+    check_copies_agree,
+    check_seed_decides,
+    check_names_are_understood,
+]
+
+
+def _costs(scale: float = 1.0) -> CostModel:
+    """Return prices with a free feature, two overlapping bundles and odd amounts."""
+    bundles = {name: (members, price * scale) for name, (members, price) in BUNDLES.items()}
+    return CostModel(np.array(PRICES) * scale, bundles=bundles)
+
+
+def _problems(estimator: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the data sets that suit the estimator: two and four classes, or a regression."""
+    random = np.random.default_rng(11)
+    X = random.normal(size=(N_ROWS, N_FEATURES)) + random.normal(size=(N_ROWS, 1))
+    X *= 1.0 + np.arange(N_FEATURES)
+    signal = X @ random.normal(size=(N_FEATURES, 2)) + random.normal(scale=3.0, size=(N_ROWS, 2))
+    signal[:, 0] += 6.0 * np.sign(X[:, 2]) * X[:, 7] / 8.0
+    if not is_classifier(estimator):
+        return [(X, signal[:, 0])]
+    signs = signal > np.median(signal, axis=0)
+    return [(X, np.where(signs[:, 0], "yes", "no")), (X, signs @ [1, 2])]
+
+
+def _with_costs(estimator: Any, costs: Any) -> Any:
+    ready = clone(estimator).set_params(costs=costs)
+    return ready.set_params(random_state=0) if "random_state" in ready.get_params(deep=False) else ready
+
+
+def _fitted(estimator: Any) -> list[tuple[Any, np.ndarray]]:
+    return [(_with_costs(estimator, _costs()).fit(X, y), X) for X, y in _problems(estimator)]
+
+
+def _optional(module: str) -> Any:
+    try:
+        return __import__(module)
+    except ImportError:
+        return None

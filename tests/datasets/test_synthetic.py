@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+
+from thrifty.datasets import make_ltr, make_quadrants
+from thrifty.datasets.yahoo import COUNTS, PRICES, draw_yahoo_prices
+
+
+@pytest.fixture(scope="module")
+def quadrants():
+    return make_quadrants(4000, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def ltr():
+    return make_ltr(n_queries=400, docs_per_query=20, random_state=0)
+
+
+def prices_of(data):
+    return data.costs.marginal(np.zeros((1, data.X.shape[1]), dtype=bool))[0]
+
+
+class TestQuadrants:
+    def test_prices_are_those_of_the_paper(self, quadrants):
+        assert quadrants.names == ["sign(x)", "sign(z)", "z++", "z+-", "z-+", "z--"]
+        assert quadrants.costs.names == tuple(quadrants.names)
+        np.testing.assert_array_equal(prices_of(quadrants), [1, 1, 10, 10, 10, 10])
+
+    def test_points_fill_the_square_and_signs_are_theirs(self, quadrants):
+        np.testing.assert_array_equal(quadrants.X[:, :2], np.sign(quadrants.points))
+        deciles = np.quantile(quadrants.points, np.linspace(0, 1, 11), axis=0)
+        np.testing.assert_allclose(deciles, np.linspace([-1, -1], [1, 1], 11), atol=0.06)
+
+    def test_a_perfect_prediction_costs_exactly_twelve(self, quadrants):
+        rows = np.arange(len(quadrants.y))
+        x, z = quadrants.X[:, 0], quadrants.X[:, 1]
+        dear = 2 + np.select([(x > 0) & (z > 0), (x > 0) & (z < 0), (x < 0) & (z > 0)], [0, 1, 2], default=3)
+        np.testing.assert_array_equal(quadrants.X[rows, dear], quadrants.y)
+        acquired = np.zeros(quadrants.X.shape, dtype=bool)
+        acquired[:, :2] = True
+        acquired[rows, dear] = True
+        np.testing.assert_array_equal(quadrants.costs.of(acquired), 12.0)
+
+    def test_labels_are_unit_gaussians_and_lie_higher_where_z_is_negative(self, quadrants):
+        labels = [quadrants.y[quadrants.quadrant == q] for q in range(4)]
+        plus_plus, plus_minus, minus_plus, minus_minus = (part.mean() for part in labels)
+        assert max(plus_plus, minus_plus) < min(plus_minus, minus_minus)
+        np.testing.assert_allclose([part.std() for part in labels], 1, atol=0.1)
+
+    def test_a_dear_value_does_not_tell_whether_it_is_the_label(self, quadrants):
+        strangers = quadrants.X[:, 2:][np.arange(4) != quadrants.quadrant[:, None]]
+        levels = np.linspace(0.1, 0.9, 9)
+        spread = quadrants.y.std()
+        np.testing.assert_allclose(
+            np.quantile(strangers, levels), np.quantile(quadrants.y, levels), atol=0.15 * spread
+        )
+        one = quadrants.X[quadrants.quadrant != 0, 2]
+        assert abs(np.corrcoef(one, quadrants.y[quadrants.quadrant != 0])[0, 1]) < 0.1
+
+    def test_seed_decides(self):
+        first, again, other = (make_quadrants(50, random_state=seed) for seed in (1, 1, 2))
+        np.testing.assert_array_equal(first.X, again.X)
+        np.testing.assert_array_equal(first.y, again.y)
+        assert not np.array_equal(first.y, other.y)
+
+    def test_no_rows_is_refused_by_name(self):
+        with pytest.raises(ValueError, match="n_samples == 0"):
+            make_quadrants(0)
+
+
+class TestYahooPrices:
+    def test_published_counts(self):
+        prices = draw_yahoo_prices(519, np.random.default_rng(0))
+        np.testing.assert_array_equal([(prices == price).sum() for price in PRICES], COUNTS)
+        assert not np.array_equal(prices, np.sort(prices))
+
+    @pytest.mark.parametrize("n_features", [1, 2, 7, 46, 100, 136, 1000])
+    def test_shares_are_kept_to_within_one_feature(self, n_features):
+        prices = draw_yahoo_prices(n_features, np.random.default_rng(0))
+        sizes = np.array([(prices == price).sum() for price in PRICES])
+        assert sizes.sum() == n_features
+        assert np.abs(sizes - n_features * COUNTS / 519).max() < 1
+
+
+class TestLtr:
+    def test_prices_are_the_published_ones(self, ltr):
+        prices = prices_of(ltr)
+        np.testing.assert_array_equal([(prices == price).sum() for price in PRICES], COUNTS)
+        assert ltr.costs.total == (PRICES * COUNTS).sum()
+        assert ltr.costs.names == tuple(ltr.names)
+
+    def test_queries_are_consecutive_and_of_varying_size(self, ltr):
+        assert (np.diff(ltr.qid) >= 0).all()
+        sizes = np.bincount(ltr.qid)
+        assert len(sizes) == 400
+        assert sizes.min() >= 1
+        assert sizes.max() > 2 * np.median(sizes)
+        assert abs(sizes.mean() - 20) < 2.5
+
+    def test_grades_are_skewed_to_the_low_end(self, ltr):
+        shares = np.bincount(ltr.y, minlength=5) / len(ltr.y)
+        assert len(shares) == 5
+        assert shares[:3].sum() > 0.85
+        assert shares[4] < shares[3] < shares[2]
+        assert shares[4] > 0
+
+    def test_dearer_features_tell_more_on_average(self, ltr):
+        prices, told = prices_of(ltr), correlations_in_regions(ltr).mean(axis=0)
+        by_class = [told[band].mean() for band in (prices <= 5, (prices > 5) & (prices <= 50), prices > 50)]
+        assert by_class[0] < by_class[1] < by_class[2]
+
+    def test_what_tells_differs_between_regions(self, ltr):
+        best = [set(np.argsort(told)[-40:]) for told in correlations_in_regions(ltr)]
+        overlaps = [len(best[a] & best[b]) for a in range(4) for b in range(a)]
+        assert max(overlaps) < 20
+
+    def test_cheap_features_tell_the_region(self, ltr):
+        cheap = ltr.X[:, prices_of(ltr) == 1]
+        bit = ltr.region >> 1
+        assert max(abs(np.corrcoef(column, bit)[0, 1]) for column in cheap.T) > 0.8
+
+    def test_features_are_correlated(self, ltr):
+        strength = np.abs(np.corrcoef(ltr.X[:2000, prices_of(ltr) >= 100].T))
+        assert (np.sort(strength, axis=1)[:, -2] > 0.3).mean() > 0.8
+
+    def test_seed_decides(self):
+        first, again, other = (make_ltr(5, 6, 30, random_state=seed) for seed in (1, 1, 2))
+        for key in ("X", "y", "qid", "region"):
+            np.testing.assert_array_equal(first[key], again[key])
+        np.testing.assert_array_equal(prices_of(first), prices_of(again))
+        assert first.X.shape != other.X.shape or not np.array_equal(first.X, other.X)
+
+    @pytest.mark.parametrize("dtype", [np.float32, "float64"])
+    def test_dtype(self, dtype):
+        assert make_ltr(3, 5, 20, dtype=dtype, random_state=0).X.dtype == dtype
+
+    @pytest.mark.parametrize("n_features", [1, 2, 3])
+    def test_few_features(self, n_features):
+        assert make_ltr(2, 3, n_features, random_state=0).X.shape[1] == n_features
+
+    @pytest.mark.parametrize("name", ["n_queries", "docs_per_query", "n_features"])
+    def test_sizes_below_one_are_refused_by_name(self, name):
+        with pytest.raises(ValueError, match=f"{name} == 0"):
+            make_ltr(**{name: 0})
+
+
+def correlations_in_regions(data):
+    """|correlation| of each feature with the grade among the rows of each region, (4, d)."""
+    parts = [(data.X[data.region == r], data.y[data.region == r]) for r in range(4)]
+    return np.array([np.abs(np.corrcoef(X.T, y)[-1, :-1]) for X, y in parts])

@@ -1,0 +1,85 @@
+"""How a session behaves when it is driven well, in parts, and badly."""
+
+import numpy as np
+import pytest
+
+from thrifty import Acquire, ASTCRegressor, SessionError, Stop
+from thrifty.models.session import drive
+
+
+@pytest.fixture(scope="module")
+def model():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 4))
+    y = X @ [3.0, 2.0, 1.0, 0.0] + random.normal(scale=0.1, size=300)
+    return ASTCRegressor(costs={"a": 1, "b": 1, "c": 1, "d": 1}, max_depth=3, node_budget=1).fit(X, y)
+
+
+def test_next_repeats_itself_until_it_is_told(model):
+    session = model.session()
+    assert session.next() == session.next() == Acquire(("a",), 1.0)
+    assert session.spend == 0
+    session.observe({"a": 0.5})
+    assert session.spend == 1
+    assert session.next() == Acquire(("b",), 1.0)
+
+
+def test_features_may_come_in_parts(model):
+    X = np.array([[0.3, 0.1, -0.2, 0.0]])
+    wide = ASTCRegressor(costs=dict.fromkeys("abcd", 1), max_depth=1, node_budget=4)
+    wide.fit(np.random.default_rng(1).normal(size=(50, 4)), np.random.default_rng(2).normal(size=50))
+    session = wide.session()
+    first = session.next().features
+    session.observe({first[0]: X[0, "abcd".index(first[0])]})
+    assert session.next().features == first[1:]
+    session.observe({f: X[0, "abcd".index(f)] for f in first[1:]})
+    assert session.next().prediction == wide.predict(X)[0]
+
+
+def test_drive_reaches_the_answer_of_predict(model):
+    x = dict(a=0.1, b=-1.0, c=2.0, d=0.0)
+    stop = drive(model.session(), x.__getitem__)
+    assert isinstance(stop, Stop)
+    assert (stop.prediction, stop.reason) == (model.predict([list(x.values())])[0], "done")
+    assert drive(model.session(cap=1), x.__getitem__).reason == "cap"
+    assert drive(model.session(cap=0), x.__getitem__).exit == -1
+
+
+def test_observing_before_being_asked_is_refused(model):
+    with pytest.raises(SessionError, match=r"nothing is being asked for, got \['a'\]. Call next\(\) first."):
+        model.session().observe({"a": 1.0})
+
+
+def test_observing_something_else_is_refused_and_loses_nothing(model):
+    session = model.session()
+    session.next()
+    with pytest.raises(SessionError, match=r"observed \['b'\], but asked for \['a'\]"):
+        session.observe({"b": 1.0})
+    assert session.next() == Acquire(("a",), 1.0)
+
+
+@pytest.mark.parametrize("value", [float("inf"), "high"])
+def test_a_value_that_is_no_finite_number_is_refused(model, value):
+    session = model.session()
+    session.next()
+    with pytest.raises(
+        SessionError, match="feature 'a' was observed as .*; expected a finite number, or None"
+    ):
+        session.observe({"a": value})
+    session.observe({"a": 1.0})
+    assert isinstance(session.next(), Acquire)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_what_cannot_be_had_is_paid_for_and_filled_in(model, missing):
+    x = dict(a=0.1, b=missing, c=2.0, d=0.0)
+    stop = drive(model.session(), x.__getitem__)
+    batch = model.acquire([[np.nan if v is None else v for v in x.values()]])
+    assert (stop.prediction, stop.exit) == (batch.prediction[0], batch.exit[0])
+    assert batch.acquired[0, 1]
+
+
+@pytest.mark.parametrize("cap", [-1, float("nan"), "ten", [1, 2]])
+def test_a_senseless_cap_is_refused(model, cap):
+    with pytest.raises(ValueError, match="cap"):
+        model.session(cap)

@@ -1,0 +1,91 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import thrifty
+from thrifty.datasets import load_heart
+from thrifty.metrics import CostCurve, cost_curve
+from thrifty.plots import CostCurveDisplay
+from thrifty.plots.cost_curve import staircase
+
+CURVE = CostCurve([1, 4, 2, 9, 11], [0.6, 0.8, 0.5, 0.9, 0.7], unit="ms", score_name="accuracy")
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+def test_staircase_is_the_best_score_within_each_budget():
+    spend, score = staircase(CURVE)
+    np.testing.assert_array_equal(spend, [1, 4, 4, 9, 9, 11])
+    np.testing.assert_array_equal(score, [0.6, 0.6, 0.8, 0.8, 0.9, 0.9])
+
+
+def test_a_single_point():
+    spend, score = staircase(CostCurve([3], [0.5]))
+    assert (spend.tolist(), score.tolist()) == ([3, 3], [0.5, 0.5])
+
+
+def test_every_point_is_drawn_once(ax):
+    CostCurveDisplay.from_curve(CURVE, ax=ax)
+    _, hollow, solid = ax.lines
+    assert sorted(hollow.get_xdata()) == [2, 11]
+    assert sorted(solid.get_xdata()) == [1, 4, 9]
+
+
+def test_axes_name_score_spend_and_unit(ax):
+    CostCurveDisplay.from_curve(CURVE, ax=ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mean spend per row (ms)", "accuracy")
+    assert ax.get_xlim()[0] <= 0
+    assert ax.get_legend() is None
+    unitless = CostCurveDisplay.from_curve(CostCurve([1], [1]), ax=Figure().subplots())
+    assert unitless.ax_.get_xlabel() == "mean spend per row"
+
+
+def test_several_curves_share_axes_without_sharing_colours(ax):
+    scales = (1, 2, 30)
+    displays = [
+        CostCurveDisplay.from_curve(CostCurve(CURVE.spend * k, CURVE.score), name=f"x{k}", ax=ax)
+        for k in scales
+    ]
+    assert len({display.line_.get_color() for display in displays}) == 3
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x1", "x2", "x30"]
+    assert ax.get_xlim()[1] >= 11 * 30
+
+
+def test_reference_and_style(ax):
+    display = CostCurveDisplay.from_curve(CURVE, ax=ax, reference=(300, 0.85, "all features"), color="red")
+    assert display.line_.get_color() == "red"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["all features"]
+    assert ax.lines[-1].get_xdata() == [300]
+    assert ax.get_xlim()[1] >= 300
+    height_only = CostCurveDisplay.from_curve(CURVE, ax=Figure().subplots(), reference=(None, 0.85, "guess"))
+    assert height_only.ax_.get_xlim()[1] < 12
+
+
+def test_new_figure_when_no_axes_are_given():
+    display = CostCurveDisplay(CURVE)
+    assert display.plot() is display
+    assert plt.get_fignums() == [display.figure_.number]
+    display.figure_.canvas.draw()
+
+
+def test_given_axes_leave_pyplot_alone(ax):
+    settings = dict(plt.rcParams)
+    CostCurveDisplay.from_curve(CURVE, name="tree", ax=ax)
+    ax.figure.canvas.draw()
+    assert plt.get_fignums() == []
+    assert dict(plt.rcParams) == settings
+
+
+def test_from_estimators_draws_what_was_measured(ax):
+    heart = load_heart()
+    model = thrifty.ASTCClassifier(costs=heart.costs, max_depth=3).fit(heart.X, heart.y)
+    caps = [0, 5, 100, None]
+    display = CostCurveDisplay.from_estimators(model, heart.X, heart.y, scoring="roc_auc", caps=caps, ax=ax)
+    measured = cost_curve(model, heart.X, heart.y, scoring="roc_auc", caps=caps)
+    np.testing.assert_array_equal(display.curve.score, measured.score)
+    assert ax.get_ylabel() == "ROC AUC"
+    assert heart.costs.unit in ax.get_xlabel()

@@ -1,0 +1,63 @@
+"""Every public estimator through every check of the package and of scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from thrifty import ASTCClassifier, ASTCRegressor, CostWeightedL1Regressor
+from thrifty.testing import CHECKS, check_estimator, public_estimators
+
+VARIANTS = [
+    ASTCClassifier(soft=True, max_depth=3),
+    ASTCClassifier(overflow="skip", node_budget=3.0, min_samples_leaf=5),
+    ASTCRegressor(soft=True, node_budget=[4.0, 2.0, 1.0], max_depth=3),
+    ASTCRegressor(fit_intercept=False),
+]
+ESTIMATORS = [each() for each in public_estimators()] + VARIANTS
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_contract(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+class Peeking(ASTCRegressor):
+    """Reads a feature it never paid for."""
+
+    def _run(self, X, cap):
+        score, acquired, spend, exits = super()._run(X, cap)
+        return score + np.nan_to_num(X[:, -1]), acquired, spend, exits
+
+
+class Overspending(ASTCRegressor):
+    """Forgets about caps."""
+
+    def _run(self, X, cap):
+        return super()._run(X, np.full(len(X), np.inf))
+
+
+class Understating(ASTCRegressor):
+    """Charges less than what it acquired is worth."""
+
+    def _run(self, X, cap):
+        score, acquired, spend, exits = super()._run(X, cap)
+        return score, acquired, spend / 2, exits
+
+
+@pytest.mark.parametrize("culprit", [Peeking(), Overspending(), Understating()], ids=repr)
+def test_the_checks_catch_a_culprit(culprit):
+    with pytest.raises(AssertionError):
+        for check in CHECKS:
+            check(culprit)
+
+
+def test_check_estimator_runs_them_all():
+    check_estimator(CostWeightedL1Regressor())
+    with pytest.raises(AssertionError):
+        check_estimator(Peeking())
