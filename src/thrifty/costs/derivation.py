@@ -1,4 +1,4 @@
-"""Declarations made from others: of some columns, of a table's columns, of features computed from features."""
+"""Declarations made from others: of some features, of the columns of a table, of computed features."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def select(declared: Declaration, features: Any) -> Declaration:
 def _bundles_among(
     declared: Declaration, columns: Sequence[int], passed: Sequence[set[int]], taken: set[str]
 ) -> tuple[Bundle, ...]:
-    """Return the bundles with members among `columns`: the declared ones, and those for columns left behind."""
+    """Return the bundles of a selection: the declared ones, and one for each price left behind."""
     left_behind = [
         Bundle(declared.labels[column], (column,), price)
         for column in sorted(set().union(*passed))

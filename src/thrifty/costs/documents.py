@@ -70,14 +70,17 @@ def _document(model: CostModel) -> dict[str, Any]:
     document = {
         "unit": model.unit,
         "features": {name: "" if price is None else price for name, price in dict(model.costs).items()},
-        "bundles": {name: {"price": price, "members": list(who)} for name, (who, price) in model.bundles.items()},
+        "bundles": {
+            name: {"price": p, "members": list(members)} for name, (members, p) in model.bundles.items()
+        },
         "requires": {name: list(others) for name, others in model.requires.items()},
     }
     return {key: value for key, value in document.items() if value}
 
 
-def _refuse_other_keys(table: Any, owner: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) ->
-None:
+def _refuse_other_keys(
+    table: Any, owner: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> None:
     expected = f"Expected {', '.join((*required, *optional))}."
     if not isinstance(table, dict):
         raise CostError(f"{owner} is {shown(table)}. {expected}")

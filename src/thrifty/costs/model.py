@@ -269,16 +269,11 @@ class CostModel:
         >>> CostModel.resolve({"b": 2.0, "a": 1.0}, 2, feature_names=["a", "b"]).costs
         {'a': 1.0, 'b': 2.0}
         """
-        try:
-            model = (
-                costs
-                if isinstance(costs, CostModel)
-                else cls(np.ones(n_features) if costs is None else costs)
-            )
+        with located(owner):
+            prices = np.ones(n_features) if costs is None else costs
+            model = prices if isinstance(prices, CostModel) else cls(prices)
             aligned = derivation.align(model._declared, n_features, feature_names)
             return model if aligned is model._declared else cls._from(aligned)
-        except CostError as error:
-            raise CostError(f"{owner}: {error}") from None
 
     # Files
 

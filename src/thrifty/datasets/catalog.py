@@ -217,10 +217,6 @@ def _loader(name: str) -> Callable[[], Bunch]:
     -------
     Bunch
         As `load`.
-
-    Examples
-    --------
-    >>> load_{name}().costs  # doctest: +SKIP
     """
     return loader
 

@@ -111,12 +111,8 @@ class BudgetedEstimator(BaseEstimator, ABC):
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not (counted := weight > 0).all():
             X, y, weight = X[counted], y[counted], weight[counted]
-        if len(X) == 0:
-            raise ValueError(
-                f"{type(self).__name__}: every sample_weight is zero. Give some row a positive weight."
-            )
         self.cost_model_ = CostModel.resolve(
-            self.costs,  # type: ignore[attr-defined]
+            self.costs,
             X.shape[1],
             feature_names=getattr(self, "feature_names_in_", None),
             owner=type(self).__name__,
@@ -166,7 +162,7 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in y, got one class: {self.classes_[0]!r}."
+                f"{type(self).__name__} needs samples of at least 2 classes in y, got one class: {self.classes_.tolist()[0]!r}."
             )
         if len(self.classes_) == 2:
             return 2.0 * codes[:, None] - 1.0

@@ -90,7 +90,7 @@ class Session(ABC):
         """Take the values of the planned step, in the order it asked for them; NaN is missing."""
 
 
-def drive(session: Session, fetch: Callable[[Feature], float]) -> Stop:
+def drive(session: Session, fetch: Callable[[Any], Any]) -> Stop:
     """Run a session to its answer, fetching one feature at a time.
 
     >>> from thrifty import CostWeightedL1Regressor

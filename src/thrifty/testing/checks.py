@@ -63,7 +63,8 @@ def check_batch_equals_session(estimator: Any) -> None:
 
 
 def _compare_session(model: Any, row: np.ndarray, cap: float | None, batch: Any, i: int) -> None:
-    session, asked, paid = model.session(cap), [], 0.0
+    asked: list[Any] = []
+    session, paid = model.session(cap), 0.0
     while isinstance(step := session.next(), Acquire):
         asked += step.features
         paid += step.cost

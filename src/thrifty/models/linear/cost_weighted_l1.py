@@ -76,7 +76,8 @@ class _CostWeightedL1(TreeEstimator):
 
     def _settle(self, problem: "_Problem", support: np.ndarray) -> Self:
         """Refit on the support, given in the order it entered, and keep its prefixes as a chain."""
-        fit, nodes = ForwardFit(problem.moments), []
+        fit = ForwardFit(problem.moments)
+        nodes: list[LinearNode] = []
         for group in np.array_split(support, min(max(len(support), 1), LONGEST_CHAIN)):
             held = len(fit.selected)
             for feature in group:

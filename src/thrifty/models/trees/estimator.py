@@ -67,7 +67,7 @@ class TreeClassifier(BudgetedClassifier, TreeEstimator):
             CALIBRATION_ROWS, check_random_state(getattr(self, "random_state", None))
         )
         data = fit.moments.data
-        values = data.X[np.ix_(rows, fit.selected)].astype(float)
+        values = data.X[rows[:, None], fit.selected].astype(float)
         targets = data.targets[rows] + data.target_shift
         left_out = leave_one_out(
             values @ weights.T + intercepts, targets, probability * fit.leverages(values)

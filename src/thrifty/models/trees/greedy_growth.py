@@ -84,12 +84,12 @@ def select_features(opening: _Opening, rules: Rules) -> tuple[ForwardFit, list[i
     buys: list[int] = []
     while True:
         fits = ledger.affordable(budget, since=before)
-        feature = _best_candidate(fit.gains(), ledger.prices, fits, rules)
-        if feature is None:
+        best = _best_candidate(fit.gains(), ledger.prices, fits, rules)
+        if best is None:
             return fit, buys
-        ledger.buy(feature)
-        fit.add(feature)
-        buys.append(feature)
+        ledger.buy(best)
+        fit.add(best)
+        buys.append(best)
 
 
 def _best_candidate(gains: np.ndarray, prices: np.ndarray, fits: np.ndarray, rules: Rules) -> int | None:

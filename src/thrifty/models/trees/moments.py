@@ -123,7 +123,7 @@ class Moments:
             self._gram.fill(self._full_product())
         elif missing:
             factors = self.row_weight[:, None] * (
-                self.data.X[np.ix_(self.rows, missing)] - self.data.shift[missing]
+                self.data.X[self.rows[:, None], missing] - self.data.shift[missing]
             )
             self._gram.append(missing, _products(self.data.X, self.rows, self.data.shift, factors))
 

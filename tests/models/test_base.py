@@ -1,0 +1,85 @@
+"""Frames, names and costs: the contract where data comes in."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from thrifty import ASTCClassifier, CostError, CostModel
+from thrifty.datasets import load_heart
+from thrifty.models.base import as_counts
+
+
+@pytest.fixture(scope="module")
+def heart():
+    return load_heart()
+
+
+def frames(heart):
+    yield pd.DataFrame(heart.X, columns=heart.names)
+    yield pl.DataFrame(dict(zip(heart.names, heart.X.T, strict=True)))
+
+
+def test_pandas_and_polars_give_what_numpy_gives(heart):
+    expected = ASTCClassifier(costs=heart.costs, max_depth=3).fit(heart.X, heart.y).acquire(heart.X)
+    for frame in frames(heart):
+        model = ASTCClassifier(costs=heart.costs, max_depth=3).fit(frame, heart.y)
+        assert list(model.feature_names_in_) == heart.names
+        np.testing.assert_array_equal(model.acquire(frame).score, expected.score)
+        np.testing.assert_array_equal(model.spend(frame), expected.spend)
+
+
+def test_columns_find_their_costs_by_name(heart):
+    for frame in frames(heart):
+        backwards = frame[heart.names[::-1]]
+        model = ASTCClassifier(costs=heart.costs, max_depth=2).fit(backwards, heart.y)
+        assert model.cost_model_.names == tuple(heart.names[::-1])
+        assert model.cost_model_.of(np.arange(13) == 0) == heart.costs.of(np.arange(13) == 12)
+
+
+def test_a_reordered_or_incomplete_frame_is_refused_as_scikit_learn_does(heart):
+    for frame in frames(heart):
+        model = ASTCClassifier(costs=heart.costs).fit(frame, heart.y)
+        with pytest.raises(ValueError, match="Feature names must be in the same order"):
+            model.predict(frame[heart.names[::-1]])
+        with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):
+            model.predict(frame[heart.names[1:]])
+
+
+def test_a_column_without_a_cost_and_a_cost_without_a_column_are_named(heart):
+    frame = pd.DataFrame(heart.X, columns=heart.names)
+    costs = dict.fromkeys(heart.names, 1.0)
+    with pytest.raises(CostError, match=r"ASTCClassifier: .*'extra'"):
+        ASTCClassifier(costs=costs).fit(frame.assign(extra=0.0), heart.y)
+    with pytest.raises(CostError, match=r"ASTCClassifier: .*'age'"):
+        ASTCClassifier(costs=costs).fit(frame.drop(columns="age"), heart.y)
+
+
+def test_costs_default_to_one_unit_each(heart):
+    model = ASTCClassifier(max_depth=2, node_budget=2).fit(heart.X, heart.y)
+    assert model.cost_model_ == CostModel(np.ones(13))
+    np.testing.assert_array_equal(model.spend(heart.X), model.acquire(heart.X).acquired.sum(axis=1))
+
+
+def test_acquisition_describes_itself(heart):
+    model = ASTCClassifier(costs=heart.costs, max_depth=2, node_budget=3).fit(heart.X, heart.y)
+    acquisition = model.acquire(heart.X)
+    assert len(acquisition) == 270
+    assert repr(acquisition).startswith("Acquisition(270 rows, mean spend ")
+
+
+def test_weights_are_read_as_counts():
+    np.testing.assert_array_equal(as_counts(np.array([1.0, 2.0, 3.0])), [1, 2, 3])
+    np.testing.assert_allclose(as_counts(np.array([0.2, 0.3, 0.5])), [0.6, 0.9, 1.5])
+
+
+def test_weights_that_are_all_zero_are_refused(heart):
+    with pytest.raises(ValueError, match="Sample weights must contain at least one non-zero number"):
+        ASTCClassifier().fit(heart.X, heart.y, sample_weight=np.zeros(270))
+
+
+def test_one_class_is_refused(heart):
+    with pytest.raises(
+        ValueError, match="ASTCClassifier needs samples of at least 2 classes in y, got one class: 0"
+    ):
+        ASTCClassifier().fit(heart.X, np.zeros(270, dtype=int))
