@@ -23,11 +23,7 @@ HEAVY = (
 
 def modules_after(statement):
     code = f"{statement}; import sys; print(*{{name.partition('.')[0] for name in sys.modules}})"
-    return set(
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.split()
-    )
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
 def test_all_is_exact_sorted_and_importable():

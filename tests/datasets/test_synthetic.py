@@ -50,9 +50,7 @@ class TestQuadrants:
         strangers = quadrants.X[:, 2:][np.arange(4) != quadrants.quadrant[:, None]]
         levels = np.linspace(0.1, 0.9, 9)
         spread = quadrants.y.std()
-        np.testing.assert_allclose(
-            np.quantile(strangers, levels), np.quantile(quadrants.y, levels), atol=0.15 * spread
-        )
+        np.testing.assert_allclose(np.quantile(strangers, levels), np.quantile(quadrants.y, levels), atol=0.15 * spread)
         one = quadrants.X[quadrants.quadrant != 0, 2]
         assert abs(np.corrcoef(one, quadrants.y[quadrants.quadrant != 0])[0, 1]) < 0.1
 

@@ -124,9 +124,7 @@ def test_curve_of_several_models(problem):
     assert cost_curve(dict(zip("ab", models, strict=True)), X, y).labels == ("a", "b")
 
 
-@pytest.mark.parametrize(
-    "scoring", ["roc_auc", make_scorer(roc_auc_score, response_method="decision_function")]
-)
+@pytest.mark.parametrize("scoring", ["roc_auc", make_scorer(roc_auc_score, response_method="decision_function")])
 def test_caps_hold_whatever_the_scorer_asks(problem, scoring):
     X, y = problem
     curve = cost_curve(Threshold(3).fit(X, y), X, y, scoring=scoring, caps=[0, 2, 5, None])

@@ -11,10 +11,7 @@ from thrifty.metrics import ndcg_at_k, precision_at_k
 def ranked_documents(draw, scores):
     """Labels, scores and unsorted query ids of up to 25 documents, and a k."""
     n = draw(st.integers(1, 25))
-    columns = [
-        draw(st.lists(each, min_size=n, max_size=n))
-        for each in (st.integers(0, 4), scores, st.integers(-2, 3))
-    ]
+    columns = [draw(st.lists(each, min_size=n, max_size=n)) for each in (st.integers(0, 4), scores, st.integers(-2, 3))]
     return *map(np.array, columns), draw(st.integers(1, 8))
 
 

@@ -79,7 +79,5 @@ def test_weights_that_are_all_zero_are_refused(heart):
 
 
 def test_one_class_is_refused(heart):
-    with pytest.raises(
-        ValueError, match="ASTCClassifier needs samples of at least 2 classes in y, got one class: 0"
-    ):
+    with pytest.raises(ValueError, match="ASTCClassifier needs samples of at least 2 classes in y, got one class: 0"):
         ASTCClassifier().fit(heart.X, np.zeros(270, dtype=int))

@@ -62,9 +62,7 @@ def test_observing_something_else_is_refused_and_loses_nothing(model):
 def test_a_value_that_is_no_finite_number_is_refused(model, value):
     session = model.session()
     session.next()
-    with pytest.raises(
-        SessionError, match="feature 'a' was observed as .*; expected a finite number, or None"
-    ):
+    with pytest.raises(SessionError, match="feature 'a' was observed as .*; expected a finite number, or None"):
         session.observe({"a": value})
     session.observe({"a": 1.0})
     assert isinstance(session.next(), Acquire)

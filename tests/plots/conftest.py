@@ -26,9 +26,7 @@ class HandGrown:
             n_held = held[k] + len(bought)
             held |= {up: n_held, low: n_held}
             new = np.arange(n_held) >= held[k]
-            node = LinearNode(
-                bought, np.zeros((1, n_held)), np.zeros(1), new.astype(float), 0.0, threshold, up, low
-            )
+            node = LinearNode(bought, np.zeros((1, n_held)), np.zeros(1), new.astype(float), 0.0, threshold, up, low)
             nodes.append(node)
         return nodes
 

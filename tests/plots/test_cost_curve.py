@@ -47,8 +47,7 @@ def test_axes_name_score_spend_and_unit(ax):
 def test_several_curves_share_axes_without_sharing_colours(ax):
     scales = (1, 2, 30)
     displays = [
-        CostCurveDisplay.from_curve(CostCurve(CURVE.spend * k, CURVE.score), name=f"x{k}", ax=ax)
-        for k in scales
+        CostCurveDisplay.from_curve(CostCurve(CURVE.spend * k, CURVE.score), name=f"x{k}", ax=ax) for k in scales
     ]
     assert len({display.line_.get_color() for display in displays}) == 3
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x1", "x2", "x30"]

@@ -30,8 +30,7 @@ def assert_tidy(display, dpi=100):
         assert not one.overlaps(other)
     for text in texts[:n_card_texts]:
         assert any(
-            card.x0 < text.x0 and text.x1 < card.x1 and card.y0 < text.y0 and text.y1 < card.y1
-            for card in cards
+            card.x0 < text.x0 and text.x1 < card.x1 and card.y0 < text.y0 and text.y1 < card.y1 for card in cards
         )
     frame = display.ax_.get_window_extent()
     for extent in texts + cards:
@@ -191,8 +190,6 @@ def test_a_fitted_tree_of_the_heart_data():
     model = thrifty.ASTCClassifier(costs=heart.costs, max_depth=4, node_budget=60).fit(heart.X, heart.y)
     display = TreeDisplay.from_estimator(model, heart.X, heart.y)
     acquired = model.acquire(heart.X)
-    assert [card.n_exits for card in display.cards] == np.bincount(
-        acquired.exit, minlength=len(display.cards)
-    ).tolist()
+    assert [card.n_exits for card in display.cards] == np.bincount(acquired.exit, minlength=len(display.cards)).tolist()
     assert display.tree.summary.startswith(f"270 rows · mean spend {acquired.spend.mean():.4g}")
     assert_tidy(display)

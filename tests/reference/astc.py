@@ -39,12 +39,7 @@ def node_features(X, Y, p, held, paid, requirement, unit_costs, budget, overflow
             if price == 0 and gain > min_gain and gain > free[0] * (1 + 1e-9):
                 free = (gain, a, q)
             fits = spent + price <= budget + 1e-9
-            if (
-                price > 0
-                and gain > 1e-12
-                and (fits or overflow == "stop")
-                and gain / price > priced[0] * (1 + 1e-9)
-            ):
+            if price > 0 and gain > 1e-12 and (fits or overflow == "stop") and gain / price > priced[0] * (1 + 1e-9):
                 priced = (gain / price, a, q)
         _, a, q = free if free[1] is not None else priced
         if a is None:
@@ -66,9 +61,7 @@ def least_squares(X, Y, p, selected):
     return beta[1:], beta[0]
 
 
-def grow(
-    X, Y, weight, requirement, unit_costs, budgets, overflow="stop", min_gain=1e-4, min_rows=1, soft=False
-):
+def grow(X, Y, weight, requirement, unit_costs, budgets, overflow="stop", min_gain=1e-4, min_rows=1, soft=False):
     """Return {place: node} with places counted level by level, upper child 2p + 1, lower child 2p + 2."""
     scale = np.sqrt(weight @ ((Y - weight @ Y / weight.sum()) ** 2).sum(axis=1) / weight.sum())
     nodes, queue = {}, [(0, weight.astype(float), [], set())]
@@ -88,7 +81,7 @@ def grow(
         if min(p[s > theta].sum(), p[s <= theta].sum()) < min_rows:
             continue
         nodes[place]["theta"] = theta
-        path = held + bought
+        path = held + sorted(bought)
         queue += [(2 * place + 1, p * up, path, now_paid), (2 * place + 2, p * (1 - up), path, now_paid)]
     return nodes
 

@@ -10,9 +10,7 @@ def walk(nodes, prior, path_cost, x, cap=float("inf")):
     while target != -1 and path_cost[target] <= cap:
         exit_, node = target, nodes[target]
         held = held + list(node["buys"])
-        projected = node["projection_intercept"] + sum(
-            w * x[f] for w, f in zip(node["projection"], held, strict=True)
-        )
+        projected = node["projection_intercept"] + sum(w * x[f] for w, f in zip(node["projection"], held, strict=True))
         target = node["upper"] if projected > node["threshold"] else node["lower"]
     if exit_ == -1:
         return -1, list(prior), []

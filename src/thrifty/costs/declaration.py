@@ -88,11 +88,9 @@ class Declaration:
     def distinct_columns(self, features: Any, source: str) -> tuple[int, ...]:
         """Return the columns of several features, none of them listed twice."""
         columns = self.columns(features, source)
-        for k, column in enumerate(columns):
-            if column in columns[:k]:
-                raise CostError(
-                    f"{source} lists {self.called([column])[0]!r} twice. List every feature once."
-                )
+        if len({*columns}) < len(columns):
+            twice = next(column for k, column in enumerate(columns) if column in columns[:k])
+            raise CostError(f"{source} lists {self.called([twice])[0]!r} twice. List every feature once.")
         return columns
 
     def called(self, columns: Iterable[int]) -> tuple[Any, ...]:

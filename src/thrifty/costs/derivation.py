@@ -79,9 +79,7 @@ def derive(
     prices = _one_each(evaluation_costs, len(reads), "evaluation_costs")
     return Declaration(
         names=given,
-        prices=tuple(
-            parse_price(p, f"derived feature {label!r}") for p, label in zip(prices, labels, strict=True)
-        ),
+        prices=tuple(parse_price(p, f"derived feature {label!r}") for p, label in zip(prices, labels, strict=True)),
         bundles=_units_as_bundles(units, reads, {*labels}),
         requires=((),) * len(reads),
         unit=declared.unit,
@@ -90,20 +88,24 @@ def derive(
 
 def _reading_matrix(declared: Declaration, requires: Any) -> np.ndarray:
     width = len(declared.prices)
-    if isinstance(requires, np.ndarray) and requires.ndim > 1:
-        if requires.dtype != bool or requires.ndim != 2 or requires.shape[1] != width:
-            raise CostError(
-                f"requires has dtype {requires.dtype} and shape {requires.shape}. "
-                f"Pass a boolean matrix of shape (t, {width}), or a list of features for each derived one."
-            )
+    if isinstance(requires, np.ndarray) and requires.dtype == bool and requires.shape[1:] == (width,):
         reads = requires
-    else:
+    elif isinstance(requires, Sequence) and not isinstance(requires, str):
         reads = np.zeros((len(requires), width), dtype=bool)
         for t, features in enumerate(requires):
             reads[t, list(declared.columns(features, f"requires[{t}]"))] = True
+    else:
+        raise CostError(
+            f"requires is {_outline(requires)}. Pass a boolean matrix of shape (t, {width}), "
+            "or a list with the features that each derived one reads."
+        )
     if len(reads) == 0:
-        raise CostError("requires is empty. Pass what each derived feature reads, one entry each.")
+        raise CostError("requires is empty. Pass what each derived feature reads.")
     return reads
+
+
+def _outline(value: Any) -> str:
+    return f"an array of {value.dtype} {value.shape}" if isinstance(value, np.ndarray) else shown(value)
 
 
 def _units_as_bundles(units: Units, reads: np.ndarray, taken: set[str]) -> tuple[Bundle, ...]:

@@ -47,7 +47,11 @@ def render_toml(model: CostModel) -> str:
 
 def render_yaml(model: CostModel) -> str:
     """Return a named cost model as YAML."""
-    return yaml.safe_dump(_document(model), sort_keys=False, allow_unicode=True)
+    document = _document(model)
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    if set("\x85\u2028\u2029").isdisjoint(text):
+        return text
+    return yaml.safe_dump(document, sort_keys=False)  # PyYAML loses these line breaks unless it escapes them
 
 
 def _arguments(document: Any) -> dict[str, Any]:
@@ -69,18 +73,14 @@ def _arguments(document: Any) -> dict[str, Any]:
 def _document(model: CostModel) -> dict[str, Any]:
     document = {
         "unit": model.unit,
-        "features": {name: "" if price is None else price for name, price in dict(model.costs).items()},
-        "bundles": {
-            name: {"price": p, "members": list(members)} for name, (members, p) in model.bundles.items()
-        },
+        "features": {name: "" if price is None else price for name, price in model.costs.items()},
+        "bundles": {name: {"price": p, "members": list(members)} for name, (members, p) in model.bundles.items()},
         "requires": {name: list(others) for name, others in model.requires.items()},
     }
     return {key: value for key, value in document.items() if value}
 
 
-def _refuse_other_keys(
-    table: Any, owner: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
-) -> None:
+def _refuse_other_keys(table: Any, owner: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
     expected = f"Expected {', '.join((*required, *optional))}."
     if not isinstance(table, dict):
         raise CostError(f"{owner} is {shown(table)}. {expected}")

@@ -67,9 +67,7 @@ class Ledger:
 
     def price_of(self, features: Iterable[int]) -> float:
         """Return what several features would cost together; nothing is bought."""
-        unpaid = {
-            unit: ticks for feature in features for unit, ticks in self._bill(feature) if not self._paid[unit]
-        }
+        unpaid = {unit: ticks for feature in features for unit, ticks in self._bill(feature) if not self._paid[unit]}
         return sum(unpaid.values()) / self._units.scale
 
     def affordable(self, cap: float, since: float = 0.0) -> np.ndarray:
@@ -107,10 +105,6 @@ class Ledger:
 
     def _bill(self, feature: int) -> list[tuple[int, float]]:
         bills = self._units.bills
-        if (
-            not 0 <= feature < len(bills)
-        ):  # lists would take -1, which often stands for "none", for the last feature
-            raise CostError(
-                f"feature {feature} does not exist. Pass a column index from 0 to {len(bills) - 1}."
-            )
+        if not 0 <= feature < len(bills):  # lists would take -1, which often stands for "none", for the last feature
+            raise CostError(f"feature {feature} does not exist. Pass a column index from 0 to {len(bills) - 1}.")
         return bills[feature]

@@ -106,7 +106,7 @@ class CostModel:
         return self._declared.unit
 
     @property
-    def costs(self) -> dict[str, float | None] | tuple[float | None, ...]:
+    def costs(self) -> Any:
         """The features' own prices: ``{name: price}``, or a tuple where they have no names."""
         prices = self._declared.prices
         return prices if self.names is None else dict(zip(self.names, prices, strict=True))
@@ -114,18 +114,14 @@ class CostModel:
     @property
     def bundles(self) -> dict[str, tuple[tuple[Any, ...], float]]:
         """The bundles: ``{name: (members, price)}``."""
-        return {
-            name: (self._declared.called(members), price) for name, members, price in self._declared.bundles
-        }
+        return {name: (self._declared.called(members), price) for name, members, price in self._declared.bundles}
 
     @property
     def requires(self) -> dict[Any, tuple[Any, ...]]:
         """The features that a feature requires: ``{feature: features}``."""
         called = self._declared.called
         features = called(range(self.n_features))
-        return {
-            f: called(others) for f, others in zip(features, self._declared.requires, strict=True) if others
-        }
+        return {f: called(others) for f, others in zip(features, self._declared.requires, strict=True) if others}
 
     # What it comes to
 
@@ -196,9 +192,7 @@ class CostModel:
         if mask.dtype != bool:
             raise CostError(f"mask has dtype {mask.dtype}. Pass booleans: True where a feature is acquired.")
         if mask.ndim not in (1, 2) or mask.shape[-1] != d:
-            raise CostError(
-                f"mask has shape {mask.shape}. Expected ({d},) or (n, {d}): one entry per feature."
-            )
+            raise CostError(f"mask has shape {mask.shape}. Expected ({d},) or (n, {d}): one entry per feature.")
         costs = count_ticks(np.atleast_2d(mask))
         costs /= self._units.scale
         return costs[0] if mask.ndim == 1 else costs
@@ -227,9 +221,7 @@ class CostModel:
         >>> trees.of([[True, False], [True, True]])
         array([ 6., 27.])
         """
-        return CostModel._from(
-            derivation.derive(self._declared, self._units, requires, evaluation_costs, names)
-        )
+        return CostModel._from(derivation.derive(self._declared, self._units, requires, evaluation_costs, names))
 
     def select(self, features: Iterable[Any]) -> CostModel:
         """Return the cost model of some features, given by name or index, in that order.

@@ -16,7 +16,7 @@ import numpy as np
 
 from thrifty.exceptions import CostError
 
-_EXACT = 2.0**53
+_MOST_TICKS = 2.0**53
 _MOST_DECIMALS = 9
 _ROUNDING = 2.0**-50
 
@@ -29,21 +29,21 @@ def to_ticks(prices: np.ndarray) -> tuple[np.ndarray, float]:
     >>> to_ticks(np.array([0.1, 0.25, 3.0]))
     (array([ 10.,  25., 300.]), 100.0)
     """
+    total = _total(prices)
     for decimals in range(_MOST_DECIMALS + 1):
         scale = 10.0**decimals
-        scaled = prices * scale
-        ticks = np.rint(scaled)
-        if not ticks.sum() < _EXACT:
+        if total * scale >= _MOST_TICKS * (1 - _ROUNDING):
             break
-        if np.all(np.abs(ticks - scaled) <= _ROUNDING * scaled):
+        ticks = np.rint(prices * scale)
+        if np.all(np.abs(ticks - prices * scale) <= _ROUNDING * ticks):
             return ticks, scale
-    scale = _binary_scale(prices)
+    _, exponent = math.frexp(total)
+    scale = math.ldexp(1.0, min(53 - exponent, 1023))
     return np.floor(prices * scale), scale
 
 
-def _binary_scale(prices: np.ndarray) -> float:
+def _total(prices: np.ndarray) -> float:
     try:
-        _, exponent = math.frexp(math.fsum(prices))
+        return math.fsum(prices)
     except OverflowError:
         raise CostError("the prices add up to more than a float can hold. Use a larger unit.") from None
-    return math.ldexp(1.0, min(53 - exponent, 1023))

@@ -52,8 +52,8 @@ def render_csv(model: CostModel) -> str:
     """Return a named cost model as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("name", f"price ({model.unit})" if model.unit else "price", "bundles", "requires"))
-    for name, price in dict(model.costs).items():
+    writer.writerow(("name", f"price ({_cell(model.unit)})" if model.unit else "price", "bundles", "requires"))
+    for name, price in model.costs.items():
         bundles = [bundle for bundle, (members, _) in model.bundles.items() if name in members]
         writer.writerow((_cell(name), price, _cell(*bundles), _cell(*model.requires.get(name, ()))))
     for name, (_, price) in model.bundles.items():
@@ -73,17 +73,13 @@ def _parse_header(header: list[str]) -> tuple[list[str], str]:
         columns.append(title)
     for title in ("name", "price"):
         if title not in columns:
-            raise CostError(
-                f"line 1: the column {title!r} is missing. Begin with a line that names the columns."
-            )
+            raise CostError(f"line 1: the column {title!r} is missing. Begin with a line that names the columns.")
     return columns, unit
 
 
 def _parse_row(line: int, columns: list[str], cells: list[str]) -> Row:
     if len(cells) > len(columns):
-        raise CostError(
-            f"line {line}: there are {len(cells)} cells for {len(columns)} columns. Quote the commas."
-        )
+        raise CostError(f"line {line}: there are {len(cells)} cells for {len(columns)} columns. Quote the commas.")
     row = dict.fromkeys(COLUMNS, "") | dict(zip(columns, map(str.strip, cells), strict=False))
     with located(f"line {line}"):
         name = parse_name(row["name"])
@@ -104,10 +100,9 @@ def _entries(cell: str) -> list[str]:
 
 def _cell(*entries: str) -> str:
     for entry in entries:
-        if ";" in entry or entry != entry.strip():
-            raise CostError(
-                f"CSV cannot hold the name {entry!r}: it has a semicolon, or blanks around it. Use TOML."
-            )
+        if ";" in entry or "\r" in entry or entry != entry.strip():
+            problem = "it has a semicolon, a carriage return or blanks around it"
+            raise CostError(f"CSV cannot hold {entry!r}: {problem}. Use TOML.")
     return ";".join(entries)
 
 
@@ -128,9 +123,7 @@ def _refuse_bad_rows(rows: list[Row], bundles: set[str]) -> None:
 def _refuse_bad_bundle(row: Row) -> None:
     parse_price(row.price, f"bundle {row.name!r}")
     if row.bundles or row.requires:
-        raise CostError(
-            f"{row.name!r} is a bundle, so it cannot be in bundles or require anything. Empty the cells."
-        )
+        raise CostError(f"{row.name!r} is a bundle, so it cannot be in bundles or require anything. Empty the cells.")
 
 
 def _refuse_bad_entries(row: Row, names: set[str], bundles: set[str]) -> None:

@@ -1,13 +1,11 @@
 """The compiled cost model: which feature requires which unit, and what units cost, in whole ticks.
 
-A unit is paid for once per row. One that a single feature requires is a term of a dot product; one that
-several share is paid as soon as any of them is acquired. Both come down to BLAS on blocks of rows that fit in
-cache.
+A unit is paid for once per row. What one feature alone requires is a term of a dot product; what several
+share is paid as soon as any of them is acquired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +14,8 @@ from thrifty.costs.declaration import Declaration
 from thrifty.costs.money import to_ticks
 from thrifty.exceptions import CostError
 
-_CELLS_PER_BLOCK = 2**17
+_WORTH_A_KERNEL = 20_000  # cells; below, loading Numba takes longer than it saves
+_CELLS_AT_ONCE = 2**20
 
 
 class Units:
@@ -44,30 +43,36 @@ class Units:
             array.setflags(write=False)
 
         shared = self.requirement.sum(axis=0) > 1
-        # Whole numbers below 2**24 are exact in float32 too, which halves the work.
-        self._exact = np.float32 if self.ticks.sum() < 2**24 else np.float64
-        self._private = (self.requirement[:, ~shared] @ self.ticks[~shared]).astype(self._exact)
+        self._private = self.requirement[:, ~shared] @ self.ticks[~shared]
+        self._shared = self.ticks[shared]
         self._sharers = self.requirement[:, shared].astype(np.float32)
-        self._shared_ticks = self.ticks[shared].astype(self._exact)
 
     def spent(self, acquired: np.ndarray) -> np.ndarray:
         """Return the ticks (n,) that rows (n, n_features) have paid."""
-        ticks = np.empty(len(acquired))
-        for rows in _blocks(acquired):
-            block = acquired[rows].astype(np.float32)
-            ticks[rows] = block.astype(self._exact, copy=False) @ self._private
-            if self._shared_ticks.size:
-                ticks[rows] += (block @ self._sharers > 0).astype(self._exact) @ self._shared_ticks
-        return ticks
+        if acquired.size < _WORTH_A_KERNEL:
+            return acquired @ self._private + self._paid(acquired) @ self._shared
+        from thrifty.kernels.costs import ticks_paid
+
+        return ticks_paid(np.ascontiguousarray(acquired), *self._packed)
 
     def unpaid(self, acquired: np.ndarray) -> np.ndarray:
         """Return the ticks (n, n_features) that each feature would add to what rows have paid."""
         ticks = np.empty(acquired.shape)
-        for rows in _blocks(acquired):
-            block = acquired[rows]
-            open_units = (block.astype(np.float32) @ self._sharers == 0) * self._shared_ticks
-            ticks[rows] = ~block * self._private + open_units @ self._sharers.T
+        step = max(1, _CELLS_AT_ONCE // acquired.shape[1])
+        for start in range(0, len(acquired), step):
+            rows = acquired[start : start + step]
+            left = ~self._paid(rows) * self._shared
+            ticks[start : start + step] = ~rows * self._private + left @ self._sharers.T
         return ticks
+
+    def _paid(self, acquired: np.ndarray) -> np.ndarray:
+        return acquired.astype(np.float32) @ self._sharers > 0
+
+    @cached_property
+    def _packed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        from thrifty.kernels.costs import pack_bits
+
+        return self._private.astype(np.int64), pack_bits(self._sharers), self._shared.astype(np.int64)
 
     @cached_property
     def alone(self) -> np.ndarray:
@@ -107,9 +112,3 @@ def _refuse_priceless(declared: Declaration, requirement: np.ndarray) -> None:
             f"feature {label!r} has no price, is in no bundle and requires nothing that has a price. "
             "Give it a price, 0 if it is free."
         )
-
-
-def _blocks(rows: np.ndarray) -> Iterator[slice]:
-    step = max(1, _CELLS_PER_BLOCK // rows.shape[1])
-    for start in range(0, len(rows), step):
-        yield slice(start, start + step)

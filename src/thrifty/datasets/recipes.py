@@ -71,23 +71,17 @@ def aslib(arrays: Arrays) -> Arrays:
     }
 
 
-def mnist(
-    arrays: Arrays, *, digits: Sequence[int] | None = None, resolutions: Sequence[int] = (28,)
-) -> Arrays:
+def mnist(arrays: Arrays, *, digits: Sequence[int] | None = None, resolutions: Sequence[int] = (28,)) -> Arrays:
     """Pixels in [0, 1] of the chosen digits, shrunk to each resolution and set side by side."""
     if not all(size in range(1, 29) for size in resolutions):
-        raise ValueError(
-            f"resolutions={resolutions!r} must be whole numbers from 1 to 28, the size of the images"
-        )
+        raise ValueError(f"resolutions={resolutions!r} must be whole numbers from 1 to 28, the size of the images")
     rows = np.isin(arrays["y"], np.arange(10) if digits is None else digits)
     pixels = arrays["X"][rows].astype(np.float32) / np.float32(255)
     return {
         "X": np.hstack([pixels if size == 28 else pixels @ _shrinking(size) for size in resolutions]),
         "y": arrays["y"][rows],
         "test": arrays["test"][rows],
-        "feature_names": [
-            f"{size}x{size}_r{r}_c{c}" for size in resolutions for r in range(size) for c in range(size)
-        ],
+        "feature_names": [f"{size}x{size}_r{r}_c{c}" for size in resolutions for r in range(size) for c in range(size)],
     }
 
 

@@ -14,9 +14,7 @@ from sklearn.utils import Bunch, check_scalar
 from thrifty.costs import CostModel
 from thrifty.datasets.yahoo import draw_yahoo_prices
 
-_QUADRANTS = np.array(
-    [[1, 1], [1, -1], [-1, 1], [-1, -1]]
-)  # signs of (x, z), in the order of the dear columns
+_QUADRANTS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])  # signs of (x, z), in the order of the dear columns
 _QUADRANT_MEANS = _QUADRANTS @ [-5.0, -10.0]  # negative z lies higher; near labels are near quadrants
 _QUADRANT_PRICES = {"sign(x)": 1, "sign(z)": 1, "z++": 10, "z+-": 10, "z-+": 10, "z--": 10}
 

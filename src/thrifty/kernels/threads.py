@@ -26,9 +26,10 @@ def row_blocks(n_rows: int) -> list[tuple[int, int]]:
 
 
 def over_rows(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
-    """Call ``work(first, last)`` for every row block, on threads when there are several; results in block order."""
-    blocks = row_blocks(n_rows)
-    if len(blocks) == 1:
-        return [work(*blocks[0])]
-    with ThreadPoolExecutor(len(blocks)) as pool:
-        return list(pool.map(lambda block: work(*block), blocks))
+    """Call ``work(first, last)`` for every row block, the first of them on this thread; results in block order."""
+    mine, *others = row_blocks(n_rows)
+    if not others:
+        return [work(*mine)]
+    with ThreadPoolExecutor(len(others)) as pool:
+        running = [pool.submit(work, *block) for block in others]
+        return [work(*mine), *(each.result() for each in running)]

@@ -245,9 +245,7 @@ def _named_models(models: Any) -> list[tuple[str, Any]]:
         named = list(zip(counted, models, strict=True))
     for _, model in named:
         if not hasattr(model, "spend"):
-            raise TypeError(
-                f"{type(model).__name__} has no spend method; expected fitted thrifty estimators."
-            )
+            raise TypeError(f"{type(model).__name__} has no spend method; expected fitted thrifty estimators.")
     return named
 
 
@@ -256,9 +254,7 @@ def _natural_scoring(estimators: list[Any]) -> str:
         return "accuracy"
     if all(map(is_regressor, estimators)):
         return "r2"
-    raise ValueError(
-        "models are not all classifiers or all regressors; pass scoring= to say how to score them."
-    )
+    raise ValueError("models are not all classifiers or all regressors; pass scoring= to say how to score them.")
 
 
 def _score_name(scoring: str | Callable) -> str:
@@ -286,9 +282,7 @@ def _as_curve(curve: CostCurve | ArrayLike, score: ArrayLike | None) -> CostCurv
 def _as_points(name: str, values: ArrayLike) -> NDArray[np.float64]:
     points = np.array(values, dtype=float)
     if points.ndim != 1 or not points.size:
-        raise ValueError(
-            f"{name} has shape {points.shape}; expected one number per point, at least one point."
-        )
+        raise ValueError(f"{name} has shape {points.shape}; expected one number per point, at least one point.")
     if not np.isfinite(points).all():
         first = np.isfinite(points).argmin()
         raise ValueError(f"{name} is {points[first]} at point {first}; expected finite numbers.")
@@ -299,7 +293,5 @@ def _as_points(name: str, values: ArrayLike) -> NDArray[np.float64]:
 def _check_limits(limits: tuple[float, float]) -> tuple[float, float]:
     low, high = map(float, limits)
     if not 0 <= low < high < np.inf:
-        raise ValueError(
-            f"limits are {low:g} to {high:g}; expected 0 <= low < high, so pass a wider interval."
-        )
+        raise ValueError(f"limits are {low:g} to {high:g}; expected 0 <= low < high, so pass a wider interval.")
     return low, high

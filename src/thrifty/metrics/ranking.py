@@ -45,9 +45,7 @@ def ndcg_at_k(
     y_true, y_score, query = _check_documents(y_true, y_score, qid)
     outside = (y_true < 0) | (y_true > _LARGEST_LABEL)
     if outside.any():
-        raise ValueError(
-            f"y_true holds {y_true[outside][0]:g}; expected relevance labels of 0 to {_LARGEST_LABEL}."
-        )
+        raise ValueError(f"y_true holds {y_true[outside][0]:g}; expected relevance labels of 0 to {_LARGEST_LABEL}.")
     gain = np.exp2(y_true) - 1
     discount = 1 / np.log2(2 + np.arange(_check_k(k, len(gain))))
     achieved = _discounted_gain(gain, y_score, query, discount)
@@ -126,13 +124,9 @@ def _check_documents(y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike) -> t
         raise ValueError("y_true is empty; expected at least one document.")
     for name, column in columns.items():
         if column.shape != (n_documents,):
-            raise ValueError(
-                f"{name} has shape {column.shape}; expected one entry for each of {n_documents} rows."
-            )
+            raise ValueError(f"{name} has shape {column.shape}; expected one entry for each of {n_documents} rows.")
         if column.dtype.kind == "f" and np.isnan(column).any():
-            raise ValueError(
-                f"{name} is NaN in row {np.isnan(column).argmax()}; expected numbers in every row."
-            )
+            raise ValueError(f"{name} is NaN in row {np.isnan(column).argmax()}; expected numbers in every row.")
     return columns["y_true"], columns["y_score"], np.unique(columns["qid"], return_inverse=True)[1]
 
 

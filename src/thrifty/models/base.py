@@ -51,9 +51,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
             Hard limit on each row's spend. A row that cannot afford its next step is answered with what it has.
         """
         check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False
-        )
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
         score, acquired, spend, exits = self._run(X, self._row_caps(cap, len(X)))
         self._refuse_unusable_values(X, score, acquired)
         return Acquisition(self._answer(score), score, acquired, spend, exits)
@@ -105,9 +103,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
 
     def _validated(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, Any, np.ndarray]:
         """Check training data, drop rows that weigh nothing, resolve the costs against the columns."""
-        X, y = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], order="C", ensure_all_finite="allow-nan"
-        )
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C", ensure_all_finite="allow-nan")
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not (counted := weight > 0).all():
             X, y, weight = X[counted], y[counted], weight[counted]

@@ -76,9 +76,7 @@ class Session(ABC):
 
     def _observe_part(self, values: Mapping[Any, Any], asked: Sequence[Feature]) -> None:
         if unasked := [f for f in values if f not in asked]:
-            raise SessionError(
-                f"observed {unasked}, but asked for {list(asked)}. Observe only what is asked for."
-            )
+            raise SessionError(f"observed {unasked}, but asked for {list(asked)}. Observe only what is asked for.")
         self._told |= {f: _number(f, value) for f, value in values.items()}
 
     @abstractmethod
@@ -109,7 +107,5 @@ def _number(feature: Feature, value: Any) -> float:
     except (TypeError, ValueError):
         number = math.inf
     if math.isinf(number):
-        raise SessionError(
-            f"feature {feature!r} was observed as {value!r}; expected a finite number, or None."
-        )
+        raise SessionError(f"feature {feature!r} was observed as {value!r}; expected a finite number, or None.")
     return number

@@ -51,9 +51,7 @@ def compare(model, nodes, X, costs):
 def test_equals_the_paper(seed, budget, overflow):
     X, y = regression(seed)
     costs = bundled(X.shape[1], seed)
-    model = ASTCRegressor(
-        costs=costs, max_depth=3, node_budget=budget, overflow=overflow, min_samples_leaf=5
-    ).fit(X, y)
+    model = ASTCRegressor(costs=costs, max_depth=3, node_budget=budget, overflow=overflow, min_samples_leaf=5).fit(X, y)
     nodes = reference.grow(
         X,
         y[:, None],
@@ -74,9 +72,7 @@ def test_soft_trees_equal_the_paper(seed):
     model = ASTCRegressor(costs=costs, max_depth=3, node_budget=4, soft=True).fit(X, y)
     budgets = np.full(7, 4.0)
     weight = np.ones(len(X))
-    nodes = reference.grow(
-        X, y[:, None], weight, costs.requirement, costs.unit_costs, budgets, min_rows=20, soft=True
-    )
+    nodes = reference.grow(X, y[:, None], weight, costs.requirement, costs.unit_costs, budgets, min_rows=20, soft=True)
     compare(model, nodes, X, costs)
 
 
@@ -85,9 +81,7 @@ def test_weighted_fits_equal_the_paper():
     weight = np.random.default_rng(0).integers(1, 5, len(X)).astype(float)
     costs = bundled(X.shape[1], 7)
     model = ASTCRegressor(costs=costs, max_depth=3, node_budget=5, min_samples_leaf=5).fit(X, y, weight)
-    nodes = reference.grow(
-        X, y[:, None], weight, costs.requirement, costs.unit_costs, np.full(7, 5.0), min_rows=5
-    )
+    nodes = reference.grow(X, y[:, None], weight, costs.requirement, costs.unit_costs, np.full(7, 5.0), min_rows=5)
     compare(model, nodes, X, costs)
 
 
@@ -198,9 +192,7 @@ def test_probabilities_are_calibrated():
     heart = load_heart()
     losses = {"calibrated": [], "raw": [], "prior": []}
     for seed in range(10):
-        X, X_test, y, y_test = train_test_split(
-            heart.X, heart.y, test_size=0.4, random_state=seed, stratify=heart.y
-        )
+        X, X_test, y, y_test = train_test_split(heart.X, heart.y, test_size=0.4, random_state=seed, stratify=heart.y)
         model = ASTCClassifier(costs=heart.costs, max_depth=3, node_budget=20).fit(X, y)
         raw = ASTCRegressor(costs=heart.costs, max_depth=3, node_budget=20).fit(X, 2.0 * y - 1)
         losses["calibrated"].append(log_loss(y_test, model.predict_proba(X_test)))

@@ -19,9 +19,7 @@ def random_tree(seed, n_scores=1, max_nodes=25):
     nodes = []
     while depth_first:
         k, unbought = depth_first.pop(0)
-        kind = random.choice(
-            ["split", "upper only", "lower only", "chain", "leaf"], p=[0.5, 0.12, 0.12, 0.12, 0.14]
-        )
+        kind = random.choice(["split", "upper only", "lower only", "chain", "leaf"], p=[0.5, 0.12, 0.12, 0.12, 0.14])
         bought = random.permutation(unbought)[: random.integers(0, 4)]
         rest = np.setdiff1d(unbought, bought)
         n_children = {"split": 2, "leaf": 0}.get(kind, 1)
@@ -77,7 +75,7 @@ def test_a_session_walks_as_the_batch_does_bit_for_bit(seed):
     for cap in (0.0, 2.0, 5.0, 9.0, np.inf):
         scores, acquired, spend, exits = tree.run(X, np.full(20, cap))
         for i, x in enumerate(X):
-            session = TreeSession(tree, cap, range(N_FEATURES), lambda score: (None, score))
+            session = TreeSession(tree, cap, range(N_FEATURES), lambda scores: (None, scores[0]))
             asked = []
             while isinstance(step := session.next(), Acquire):
                 asked += step.features
@@ -111,7 +109,7 @@ def test_a_pass_through_chain_is_asked_for_at_once():
 def test_dot_sums_what_it_should(n):
     random = np.random.default_rng(n)
     held, weights = random.normal(size=n + 5), random.normal(size=n)
-    assert dot(held, weights) == pytest.approx(held[:n] @ weights, abs=1e-12)
+    assert dot(held[None], 0, weights[None], 0, 0, n) == pytest.approx(held[:n] @ weights, abs=1e-12)
 
 
 def leaf(buys=(0,), n_held=1, **links):

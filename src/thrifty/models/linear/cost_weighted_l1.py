@@ -79,15 +79,10 @@ class _CostWeightedL1(TreeEstimator):
         fit = ForwardFit(problem.moments)
         nodes: list[LinearNode] = []
         for group in np.array_split(support, min(max(len(support), 1), LONGEST_CHAIN)):
-            held = len(fit.selected)
-            for feature in group:
-                if fit.is_usable(feature):
-                    fit.add(int(feature))
+            buys = [int(feature) for feature in np.sort(group) if fit.admit(int(feature))]
             weights, intercepts = self._scores(fit)
             onward = len(nodes) + 1
-            nodes.append(
-                LinearNode(fit.selected[held:], weights, intercepts, weights[0], upper=onward, lower=onward)
-            )
+            nodes.append(LinearNode(buys, weights, intercepts, weights[0], upper=onward, lower=onward))
         nodes[-1].upper = nodes[-1].lower = END
         self.support_ = np.array(fit.selected, dtype=int)
         self.tree_ = LinearTree(nodes, self._prior_score, self.cost_model_, problem.data.fill)
@@ -96,9 +91,7 @@ class _CostWeightedL1(TreeEstimator):
     def _refuse_bad_weights(self, cost_weights: Sequence[float]) -> None:
         for weight in cost_weights:
             if not is_number(weight, 0):
-                raise ValueError(
-                    f"{type(self).__name__}: cost_weight is {weight!r}; expected a number of at least 0."
-                )
+                raise ValueError(f"{type(self).__name__}: cost_weight is {weight!r}; expected a number of at least 0.")
 
 
 class _Problem:
@@ -127,8 +120,7 @@ class _Problem:
         entry = np.where(active.any(axis=1), active.argmax(axis=1), active.shape[1])
         order = np.argsort(entry, kind="stable")
         return [
-            order if weight == 0 else order[active[order, np.searchsorted(-grid, -weight)]]
-            for weight in cost_weights
+            order if weight == 0 else order[active[order, np.searchsorted(-grid, -weight)]] for weight in cost_weights
         ]
 
     def _solution_path(self, cost_weights: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:

@@ -98,7 +98,7 @@ class _ASTC(TreeEstimator):
             depth=int(self.tree_.depth[k]),
             n_samples=node.n_samples,
             features=tuple(ids[f] for f in node.features),
-            bought=tuple(ids[f] for f in node.linear.buys),
+            bought=tuple(ids[f] for f in node.bought),
             spend=float(self.tree_.step_cost[k]),
             r2=node.r2,
             gamma=node.gamma,

@@ -27,8 +27,8 @@ class TreeEstimator(BudgetedEstimator):
     def _start(self, cap: float) -> Session:
         return TreeSession(self.tree_, cap, self._feature_ids(), self._answer_one)
 
-    def _answer_one(self, score: np.ndarray) -> tuple[Any, Any]:
-        scores = self._shaped(score[None])
+    def _answer_one(self, scores: np.ndarray) -> tuple[Any, Any]:
+        scores = self._shaped(scores)
         return self._answer(scores)[0], scores[0]
 
     @staticmethod
@@ -69,8 +69,6 @@ class TreeClassifier(BudgetedClassifier, TreeEstimator):
         data = fit.moments.data
         values = data.X[rows[:, None], fit.selected].astype(float)
         targets = data.targets[rows] + data.target_shift
-        left_out = leave_one_out(
-            values @ weights.T + intercepts, targets, probability * fit.leverages(values)
-        )
+        left_out = leave_one_out(values @ weights.T + intercepts, targets, probability * fit.leverages(values))
         slope, offsets = fit_log_odds(left_out, targets, row_weight)
         return slope * weights, slope * intercepts + offsets

@@ -47,10 +47,6 @@ class ForwardFit:
         """Mark the columns that are neither in the model nor, to working precision, a combination of it."""
         return self._rest > COLLINEAR * self._variance
 
-    def is_usable(self, feature: int) -> bool:
-        """Tell the same of one column."""
-        return bool(self._rest[feature] > COLLINEAR * self._variance[feature])
-
     def gains(self) -> np.ndarray:
         """Return what each column would add to R², zero for those not usable."""
         gains = np.zeros(len(self._rest))
@@ -76,11 +72,16 @@ class ForwardFit:
         self._explained += loading @ loading
         self.selected.append(feature)
 
+    def admit(self, feature: int) -> bool:
+        """Bring a feature into the model if it is usable, and tell whether it was."""
+        usable = bool(self._rest[feature] > COLLINEAR * self._variance[feature])
+        if usable:
+            self.add(feature)
+        return usable
+
     def coefficients(self) -> tuple[np.ndarray, np.ndarray]:
         """Return weights (n_targets, n_selected) and intercepts (n_targets,) in the units of X and the targets."""
-        weights = solve_triangular(
-            self._cholesky(), self._loadings[: len(self.selected)], lower=True, trans="T"
-        ).T
+        weights = solve_triangular(self._cholesky(), self._loadings[: len(self.selected)], lower=True, trans="T").T
         return weights, self.moments.target_mean - weights @ self.moments.mean[self.selected]
 
     def score_covariance(self) -> np.ndarray:

@@ -42,7 +42,8 @@ class GrownNode:
     """A finished node and how it came about."""
 
     linear: LinearNode
-    features: list[int]
+    features: list[int]  # in the order they were selected
+    bought: list[int]
     n_samples: float
     r2: float
     gamma: float
@@ -78,8 +79,7 @@ def select_features(opening: _Opening, rules: Rules) -> tuple[ForwardFit, list[i
     opening.moments.want(opening.held)
     fit, ledger = ForwardFit(opening.moments), opening.ledger
     for feature in opening.held:
-        if fit.is_usable(feature):
-            fit.add(feature)
+        fit.admit(feature)
     budget, before = rules.budgets[opening.place], ledger.spent
     buys: list[int] = []
     while True:
@@ -109,29 +109,32 @@ def _first_best(values: np.ndarray) -> int:
     return int(np.argmax(values >= values.max() * (1 - TIE)))
 
 
-def _finish(
-    opening: _Opening, fit: ForwardFit, buys: list[int], scores: tuple[np.ndarray, np.ndarray]
-) -> GrownNode:
-    held = opening.held + buys
+def _finish(opening: _Opening, fit: ForwardFit, buys: list[int], scores: tuple[np.ndarray, np.ndarray]) -> GrownNode:
+    held = opening.held + sorted(buys)
     direction = _routing_direction(fit)
     weights, intercepts = fit.coefficients()
     linear = LinearNode(
-        buys=buys,
+        buys=sorted(buys),
         scores=_over_held(scores[0], fit.selected, held),
         score_intercept=scores[1],
         projection=_over_held(direction @ weights, fit.selected, held),
         projection_intercept=float(direction @ intercepts),
     )
     return GrownNode(
-        linear, list(fit.selected), float(opening.moments.weight), fit.r2, fit.smallest_eigenvalue()
+        linear,
+        list(fit.selected),
+        buys,
+        float(opening.moments.weight),
+        float(fit.r2),
+        fit.smallest_eigenvalue(),
     )
 
 
-def _over_held(weights: np.ndarray, selected: list[int], held: list[int]) -> np.ndarray:
-    """Spread weights of the selected features over everything held; what is collinear at this node gets zero."""
+def _over_held(weights: np.ndarray, features: list[int], held: list[int]) -> np.ndarray:
+    """Spread weights of some features over everything held; what is collinear at this node gets zero."""
     place = {feature: i for i, feature in enumerate(held)}
     spread = np.zeros((*weights.shape[:-1], len(held)))
-    spread[..., [place[f] for f in selected]] = weights
+    spread[..., [place[f] for f in features]] = weights
     return spread
 
 
@@ -156,9 +159,7 @@ def _split(opening: _Opening, node: GrownNode, rules: Rules, scale: float) -> li
     if threshold is None:
         return []
     linear.threshold = threshold
-    above = (
-        expit((projections - threshold) / scale) if rules.soft else (projections > threshold).astype(float)
-    )
+    above = expit((projections - threshold) / scale) if rules.soft else (projections > threshold).astype(float)
     upper, lower = _children(moments, above, held)
     return [
         _Opening(lower_place, lower, opening.ledger.copy(), held),
@@ -178,7 +179,7 @@ def _project(moments: Moments, held: list[int], linear: LinearNode) -> np.ndarra
             first,
             last,
             features,
-            linear.projection,
+            linear.projection[None],
             linear.projection_intercept,
             out,
         )

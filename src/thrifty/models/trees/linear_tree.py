@@ -9,7 +9,6 @@ row holds, and passes it on: to the upper child if the projection exceeds the th
 Nodes are numbered so that a child follows its parent; the root is node 0.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thrifty.costs import CostModel, Ledger
-from thrifty.kernels.linear_tree import TreeArrays, next_node, score_at, walk_rows
+from thrifty.kernels.linear_tree import TreeArrays, answer, next_node, walk_rows
 from thrifty.kernels.threads import over_rows
 from thrifty.models.session import Acquire, Feature, Session, Stop
 
@@ -27,7 +26,10 @@ ROOT, END = 0, -1
 
 @dataclass(eq=False)
 class LinearNode:
-    """One node as a model builds it; weights run over everything held on the path, in order of purchase."""
+    """One node as a model builds it; weights run over everything held on the path, in order of purchase.
+
+    Let a node buy in column order: rows are then read from memory front to back, which is several times faster.
+    """
 
     buys: Sequence[int]
     scores: np.ndarray  # (n_scores, n_held)
@@ -85,6 +87,11 @@ class LinearTree:
         """Mark the nodes where a row may end of its own accord."""
         return (self.upper == END) | (self.lower == END)
 
+    @property
+    def longest_path(self) -> int:
+        """Return the largest number of features that a row can hold."""
+        return int(np.diff(self.arrays.at).max())
+
     def buys(self, node: int) -> np.ndarray:
         """Return the feature columns a row acquires on arriving at the node."""
         return self._purchases[node]
@@ -101,22 +108,20 @@ class LinearTree:
         n_rows = len(X)
         exits = np.empty(n_rows, dtype=np.int64)
         scores = np.empty((n_rows, len(self.prior)))
-        acquired = np.empty(X.shape, dtype=bool)
 
         def walk(first: int, last: int) -> None:
-            walk_rows(self.arrays, X, cap, first, last, self.node_acquires, exits, scores, acquired)
+            walk_rows(self.arrays, X, cap, first, last, exits, scores)
 
         over_rows(walk, n_rows)
-        return scores, acquired, np.append(self.path_cost, 0.0)[exits], exits
+        nothing = 0.0  # what exit -1, the last entry, has spent
+        return scores, self.node_acquires[exits], np.append(self.path_cost, nothing)[exits], exits
 
     @cached_property
     def steps(self) -> list[Step]:
         """The nodes in plain Python numbers."""
         return [
             Step(buys.tolist(), float(cost), bool(upper != lower), int(upper))
-            for buys, cost, upper, lower in zip(
-                self._purchases, self.path_cost, self.upper, self.lower, strict=True
-            )
+            for buys, cost, upper, lower in zip(self._purchases, self.path_cost, self.upper, self.lower, strict=True)
         ]
 
     def price_between(self, node: int, descendant: int) -> float:
@@ -151,19 +156,16 @@ class LinearTree:
 
     def _flatten(self, nodes: Sequence[LinearNode]) -> TreeArrays:
         n_scores = len(self.prior)
+        at = np.cumsum([0] + [np.size(node.projection) for node in nodes])
         return TreeArrays(
-            bought_at=np.cumsum([0] + [len(buys) for buys in self._purchases]),
-            bought=np.concatenate(self._purchases),
-            weights_at=np.cumsum([0] + [np.size(node.projection) for node in nodes]),
-            projection=np.concatenate([np.asarray(node.projection, float) for node in nodes]),
+            at=at,
+            bought_at=at[1:] - [len(buys) for buys in self._purchases],
+            features=np.concatenate([self.holds(k) for k in range(self.n_nodes)]),
+            projection=np.concatenate([np.asarray(node.projection, float) for node in nodes])[None],
             projection_intercept=np.array([node.projection_intercept for node in nodes], dtype=float),
             threshold=self.threshold,
-            scores=np.ascontiguousarray(
-                np.concatenate([np.asarray(node.scores, float) for node in nodes], axis=1)
-            ),
-            score_intercept=np.array([node.score_intercept for node in nodes], dtype=float).reshape(
-                -1, n_scores
-            ),
+            scores=np.ascontiguousarray(np.concatenate([np.asarray(node.scores, float) for node in nodes], axis=1)),
+            score_intercept=np.array([node.score_intercept for node in nodes], dtype=float).reshape(-1, n_scores),
             upper=self.upper,
             lower=self.lower,
             path_cost=self.path_cost,
@@ -179,9 +181,7 @@ def _ancestry(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndar
     for k in range(len(upper)):
         for child in {int(upper[k]), int(lower[k])} - {END}:
             if not k < child < len(upper) or parent[child] != END:
-                raise ValueError(
-                    f"node {k} has child {child}; expected an unclaimed node in {k + 1}..{len(upper) - 1}"
-                )
+                raise ValueError(f"node {k} has child {child}; expected an unclaimed node in {k + 1}..{len(upper) - 1}")
             parent[child], depth[child] = k, depth[k] + 1
     if (orphans := np.flatnonzero(parent[1:] == END)).size:
         raise ValueError(f"node {orphans[0] + 1} has no parent")
@@ -200,12 +200,12 @@ class TreeSession(Session):
     ):
         super().__init__()
         self._tree, self._cap, self._ids, self._answer = tree, cap, feature_ids, answer
-        self._held = np.empty(tree.arrays.bought.size)
+        self._held = np.empty((1, tree.longest_path))
         self._n_held = 0
         self._node = self._reaching = END
 
     def _plan(self) -> Acquire | Stop:
-        target = ROOT if self._node == END else int(next_node(self._tree.arrays, self._node, self._held))
+        target = ROOT if self._node == END else int(next_node(self._tree.arrays, self._node, self._held, 0))
         features: list[Feature] = []
         while target != END and (step := self._tree.steps[target]).path_cost <= self._cap:
             features.extend(self._ids[j] for j in step.buys)
@@ -222,17 +222,12 @@ class TreeSession(Session):
 
     def _receive(self, values: list[float]) -> None:
         first, self._n_held = self._n_held, self._n_held + len(values)
-        self._held[first : self._n_held] = values
-        if math.isnan(sum(values)):
-            fill = self._tree.fill[self._tree.holds(self._reaching)]
-            self._held[: self._n_held] = np.where(
-                np.isnan(self._held[: self._n_held]), fill, self._held[: self._n_held]
-            )
+        self._held[0, first : self._n_held] = values
         self._node = self._reaching
         self.spend = self._tree.steps[self._node].path_cost
 
     def _stop(self, reason: str) -> Stop:
-        score = np.empty(len(self._tree.prior))
-        score_at(self._tree.arrays, self._node, self._held, score)
-        prediction, score = self._answer(score)
+        scores = np.empty((1, len(self._tree.prior)))
+        answer(self._tree.arrays, self._node, self._held, 0, scores, 0)
+        prediction, score = self._answer(scores)
         return Stop(prediction, score, self._node, reason)

@@ -122,9 +122,7 @@ class Moments:
         if self._gram.better_full(len(missing)):
             self._gram.fill(self._full_product())
         elif missing:
-            factors = self.row_weight[:, None] * (
-                self.data.X[self.rows[:, None], missing] - self.data.shift[missing]
-            )
+            factors = self.row_weight[:, None] * (self.data.X[self.rows[:, None], missing] - self.data.shift[missing])
             self._gram.append(missing, _products(self.data.X, self.rows, self.data.shift, factors))
 
     def _full_product(self) -> np.ndarray:

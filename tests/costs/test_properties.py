@@ -1,0 +1,136 @@
+"""What must hold of every cost model, whatever its prices."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from costs.strategies import price_lists, price_lists_and_masks
+from reference import costs as reference
+from thrifty.costs import CostModel, Ledger
+
+
+@given(price_lists_and_masks(n_masks=5))
+def test_equals_a_naive_recount_to_the_last_bit(case):
+    prices, masks = case
+    recount = [float(reference.cost(prices.chosen(mask), *prices)) for mask in masks]
+    model = prices.model()
+    assert model.of(masks).tolist() == recount
+    assert [model.of(mask) for mask in masks] == recount
+    assert model.total == float(reference.cost(prices.names, *prices))
+
+
+@given(price_lists_and_masks(n_masks=2))
+def test_monotone_submodular_and_nothing_costs_nothing(case):
+    prices, (a, b) = case
+    model = prices.model()
+    assert model.of(np.zeros_like(a)) == 0
+    assert model.of(a & b) <= model.of(a) <= model.of(a | b)
+    union, overlap = (round(model.of(mask) * 1000) for mask in (a | b, a & b))
+    assert union + overlap <= round(model.of(a) * 1000) + round(model.of(b) * 1000)
+
+
+@given(price_lists_and_masks(n_masks=4))
+def test_marginal_is_what_the_cost_grows_by(case):
+    prices, masks = case
+    model = prices.model()
+    marginal = model.marginal(masks)
+    np.testing.assert_array_equal(marginal, [model.marginal(mask) for mask in masks])
+    for mask, row in zip(masks, marginal, strict=True):
+        for j, name in enumerate(prices.names):
+            acquired = prices.chosen(mask)
+            growth = reference.cost(acquired | {name}, *prices) - reference.cost(acquired, *prices)
+            assert row[j] == float(growth)
+
+
+@given(price_lists(), st.data())
+def test_a_ledger_agrees_with_the_model_in_any_order_of_purchase(prices, data):
+    model = prices.model()
+    ledger, mask = Ledger(model), np.zeros(model.n_features, dtype=bool)
+    for feature in data.draw(st.lists(st.integers(0, model.n_features - 1))):
+        price = model.marginal(mask)[feature]
+        assert ledger.price_of([feature]) == ledger.prices[feature] == price
+        assert ledger.buy(feature) == price
+        mask[feature] = True
+        assert ledger.spent == model.of(mask)
+        np.testing.assert_array_equal(ledger.prices, model.marginal(mask))
+
+
+@given(price_lists_and_masks(n_masks=2))
+def test_a_ledger_prices_features_jointly(case):
+    prices, (owned, wanted) = case
+    ledger = Ledger(prices.model(), np.flatnonzero(owned))
+    acquired = prices.chosen(owned)
+    growth = reference.cost(acquired | prices.chosen(wanted), *prices) - reference.cost(acquired, *prices)
+    assert ledger.price_of(np.flatnonzero(wanted)) == float(growth)
+    assert ledger.spent == float(reference.cost(acquired, *prices))
+
+
+@given(price_lists_and_masks(n_masks=3), st.randoms(use_true_random=False))
+def test_the_order_of_columns_does_not_matter(case, random):
+    prices, masks = case
+    order = random.sample(range(masks.shape[1]), masks.shape[1])
+    model, shuffled = prices.model(), prices.model(order=order)
+    assert shuffled.of(masks[:, order]).tolist() == model.of(masks).tolist()
+    np.testing.assert_array_equal(shuffled.marginal(masks[:, order]), model.marginal(masks)[:, order])
+    assert model.select(order) == shuffled
+    assert CostModel.resolve(model, len(order), shuffled.names) == shuffled
+
+
+@given(price_lists_and_masks(n_masks=3))
+def test_prices_times_a_hundred_cost_a_hundred_times_as_much(case):
+    prices, masks = case
+    np.testing.assert_allclose(prices.model(scale=100).of(masks), 100 * prices.model().of(masks), rtol=1e-15)
+
+
+@given(price_lists_and_masks(n_masks=3, max_features=5), st.data())
+def test_a_derived_feature_costs_its_evaluation_and_all_it_reads(case, data):
+    prices, reads = case
+    model, features, evaluation = prices.model(), prices.names, [1, 2, 3]
+    derived = model.derive(reads, evaluation, names=["t0", "t1", "t2"])
+    assert derived == model.derive([prices.chosen(row) for row in reads], evaluation, names=["t0", "t1", "t2"])
+    for bought in itertools.product([False, True], repeat=3):
+        read = {features[j] for j in np.flatnonzero(reads[list(bought)].any(axis=0))}
+        recount = reference.cost(read, *prices) + int(np.dot(bought, evaluation))
+        assert derived.of(bought) == float(recount)
+
+
+@given(price_lists_and_masks(n_masks=1), st.randoms(use_true_random=False), st.booleans())
+def test_selected_features_cost_what_they_did(case, random, named):
+    prices, (mask,) = case
+    columns = random.sample(range(len(mask)), random.randint(1, len(mask)))
+    model = prices.model()
+    if not named:
+        model = without_names(model)
+    acquired = {prices.names[j] for j in columns if mask[j]}
+    assert model.select(columns).of(mask[columns]) == float(reference.cost(acquired, *prices))
+
+
+@given(price_lists())
+def test_the_declared_form_builds_the_same_model(prices):
+    for model in (prices.model(), without_names(prices.model())):
+        again = CostModel(model.costs, bundles=model.bundles, requires=model.requires, unit=model.unit)
+        assert again == model
+        assert hash(again) == hash(model)
+
+
+@given(st.lists(st.floats(0, 1e300), min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_any_floats_are_added_in_any_order_and_never_overcharged(prices, random):
+    model, d = CostModel(prices), len(prices)
+    first, second = Ledger(model), Ledger(model, random.sample(range(d), d))
+    for feature in range(d):
+        assert first.buy(feature) <= prices[feature] * (1 + 1e-15)
+    assert first.spent == second.spent == model.total == model.of(np.ones(d, dtype=bool))
+    assert model.total == pytest.approx(sum(prices), rel=1e-14)
+
+
+def without_names(model):
+    place = {name: j for j, name in enumerate(model.names)}
+    return CostModel(
+        list(model.costs.values()),
+        bundles={name: ([place[m] for m in members], price) for name, (members, price) in model.bundles.items()},
+        requires={place[name]: [place[other] for other in others] for name, others in model.requires.items()},
+        unit=model.unit,
+    )
