@@ -7,7 +7,7 @@ A row's values are kept in the order they were bought, so that they line up with
     child weights       [w7, w2, w4]          one weight for everything on the path
 
 Rows are walked a few at a time, level by level: the reads of one row wait for each other, those of several do not.
-Functions take indices instead of slices, because a slice is an object with a reference count.
+Positions are unsigned, because Numba checks every signed index for being negative.
 """
 
 from typing import NamedTuple
@@ -15,21 +15,22 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-TOGETHER = 16  # rows whose walks are interleaved
+TOGETHER = np.uint64(32)  # rows whose walks are interleaved
+ONE = np.uint64(1)
 
 
 class TreeArrays(NamedTuple):
     """The flat tree as the kernels see it; ``m`` nodes, ``k`` scores, ``d`` features."""
 
-    at: np.ndarray  # (m + 1,) node -> where its path starts in `features`, `projection` and `scores`
-    bought_at: np.ndarray  # (m,) node -> where, within its path, its own purchases start
-    features: np.ndarray  # columns held at each node, in order of purchase, node after node
+    at: np.ndarray  # (m + 1,) uint64, node -> where its path starts in `features`, `projection` and `scores`
+    bought_at: np.ndarray  # (m,) uint64, node -> where, within its path, its own purchases start
+    features: np.ndarray  # uint64, columns held at each node, in order of purchase, node after node
     projection: np.ndarray  # weights of the routing projection, one per feature held
     projection_intercept: np.ndarray  # (m,)
     threshold: np.ndarray  # (m,) upper child if projection > threshold
     scores: np.ndarray  # (k, .) weights of the answers
     score_intercept: np.ndarray  # (m, k)
-    upper: np.ndarray  # (m,) child, or -1: the row ends here
+    upper: np.ndarray  # (m,) int64, child, or -1: the row ends here
     lower: np.ndarray  # (m,)
     path_cost: np.ndarray  # (m,) what a row has paid when it is at the node
     prior: np.ndarray  # (k,) the answer of a row that cannot afford the root
@@ -37,110 +38,127 @@ class TreeArrays(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def dot(held, row, weights, line, first, last):
-    """Sum a row's held values times weights[line, first:last], always in the same eight lanes.
+def dot(held, weights):
+    """Sum held * weights over the weights' length, always in the same eight lanes.
 
     Without fastmath the order is part of the code, so a row scores the same bits alone and in a batch.
     """
+    whole = weights.size // 8 * 8
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    whole = (last - first) // 8 * 8
     for j in range(0, whole, 8):
-        s0 += held[row, j] * weights[line, first + j]
-        s1 += held[row, j + 1] * weights[line, first + j + 1]
-        s2 += held[row, j + 2] * weights[line, first + j + 2]
-        s3 += held[row, j + 3] * weights[line, first + j + 3]
-        s4 += held[row, j + 4] * weights[line, first + j + 4]
-        s5 += held[row, j + 5] * weights[line, first + j + 5]
-        s6 += held[row, j + 6] * weights[line, first + j + 6]
-        s7 += held[row, j + 7] * weights[line, first + j + 7]
-    for j in range(whole, last - first):
-        s0 += held[row, j] * weights[line, first + j]
+        s0 += held[j] * weights[j]
+        s1 += held[j + 1] * weights[j + 1]
+        s2 += held[j + 2] * weights[j + 2]
+        s3 += held[j + 3] * weights[j + 3]
+        s4 += held[j + 4] * weights[j + 4]
+        s5 += held[j + 5] * weights[j + 5]
+        s6 += held[j + 6] * weights[j + 6]
+        s7 += held[j + 7] * weights[j + 7]
+    for j in range(whole, weights.size):
+        s0 += held[j] * weights[j]
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
-@njit(cache=True, nogil=True, inline="always")
-def buy(tree, X, i, node, held, row):
-    """Put what the node buys of X's row i behind the values held."""
-    start = tree.at[node]
-    for j in range(tree.bought_at[node], tree.at[node + 1]):
-        held[row, j - start] = X[i, tree.features[j]]
-
-
 @njit(cache=True, nogil=True)
-def fill_missing(features, fill, first, last, held, row):
-    """Replace NaN among the values held; looked for only where a sum came out as NaN."""
-    for j in range(last - first):
-        if np.isnan(held[row, j]):
-            held[row, j] = fill[features[first + j]]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def weigh(tree, weights, line, node, held, row):
-    """Weigh the values held at a node."""
-    first, last = tree.at[node], tree.at[node + 1]
-    total = dot(held, row, weights, line, first, last)
+def weigh(held, weights, features, fill):
+    """Weigh the values held; only if that gives NaN are missing ones looked for, and replaced for good."""
+    total = dot(held, weights)
     if np.isnan(total):
-        fill_missing(tree.features, tree.fill, first, last, held, row)
-        total = dot(held, row, weights, line, first, last)
+        for j in range(features.size):
+            if np.isnan(held[j]):
+                held[j] = fill[features[j]]
+        total = dot(held, weights)
     return total
 
 
 @njit(cache=True, nogil=True)
-def next_node(tree, node, held, row):
+def next_node(tree, node, held):
     """Tell which child the values held send a row to; -1 if it ends at this node."""
-    child = tree.upper[node]
-    if child != tree.lower[node]:  # else a pass-through node, or a leaf: nothing to decide
-        projected = tree.projection_intercept[node] + weigh(tree, tree.projection, 0, node, held, row)
-        if not projected > tree.threshold[node]:
-            child = tree.lower[node]
-    return child
+    if tree.upper[node] == tree.lower[node]:  # a pass-through node, or a leaf: nothing to decide
+        return tree.upper[node]
+    path = slice(tree.at[node], tree.at[node + 1])
+    projected = tree.projection_intercept[node] + weigh(held, tree.projection[path], tree.features[path], tree.fill)
+    return tree.upper[node] if projected > tree.threshold[node] else tree.lower[node]
 
 
 @njit(cache=True, nogil=True)
-def answer(tree, node, held, row, scores, out_row):
+def answer(tree, node, held, score):
     """Write the scores of a row at a node (-1: of a row that bought nothing)."""
-    for c in range(scores.shape[1]):
+    for c in range(score.size):
         if node < 0:
-            scores[out_row, c] = tree.prior[c]
+            score[c] = tree.prior[c]
         else:
-            scores[out_row, c] = tree.score_intercept[node, c] + weigh(tree, tree.scores, c, node, held, row)
+            path = slice(tree.at[node], tree.at[node + 1])
+            weighed = weigh(held, tree.scores[c, path], tree.features[path], tree.fill)
+            score[c] = tree.score_intercept[node, c] + weighed
 
 
 @njit(cache=True, nogil=True)
 def walk_rows(tree, X, cap, first, last, exits, scores):
-    """Send rows first..last to their exits, buying only what each may pay for under its cap."""
-    held = np.empty((TOGETHER, np.diff(tree.at).max()))
-    walking = np.empty(TOGETHER, np.int64)
-    for start in range(first, last, TOGETHER):
-        stop = min(start + TOGETHER, last)
-        n_walking = 0
+    """Send rows first..last to their exits, buying only what each may pay for under its cap.
+
+    The same as `next_node` and `answer` row by row, written out because reading a field of the tuple counts a
+    reference, which here costs more than the arithmetic.
+    """
+    at, bought_at, features, fill = tree.at, tree.bought_at, tree.features, tree.fill
+    projection, intercept, threshold = tree.projection, tree.projection_intercept, tree.threshold
+    upper, lower, path_cost = tree.upper, tree.lower, tree.path_cost
+    score_weights, score_intercept, prior = tree.scores, tree.score_intercept, tree.prior
+    held = np.empty((TOGETHER, np.uint64(longest_path(at))))
+    walking = np.empty(TOGETHER, np.uint64)  # which of the rows walked together are still on their way
+    for start in range(np.uint64(first), np.uint64(last), TOGETHER):
+        stop = min(start + TOGETHER, np.uint64(last))
+        n_walking = np.uint64(0)
         for i in range(start, stop):
             exits[i] = -1
-            if tree.path_cost[0] <= cap[i]:
+            if path_cost[0] <= cap[i]:
                 exits[i] = 0
-                walking[n_walking] = i
-                n_walking += 1
+                walking[n_walking] = i - start
+                n_walking += ONE
         while n_walking:
             for k in range(n_walking):
-                buy(tree, X, walking[k], exits[walking[k]], held, walking[k] - start)
-            still = 0
-            for k in range(n_walking):
-                i = walking[k]
-                child = next_node(tree, exits[i], held, i - start)
-                if child >= 0 and tree.path_cost[child] <= cap[i]:
-                    exits[i] = child
-                    walking[still] = i
-                    still += 1
-            n_walking = still
+                row = walking[k]
+                node = np.uint64(exits[start + row])
+                for j in range(bought_at[node], at[node + ONE]):
+                    held[row, j - at[node]] = X[start + row, features[j]]
+            n_before, n_walking = n_walking, np.uint64(0)
+            for k in range(n_before):
+                row = walking[k]
+                node = np.uint64(exits[start + row])
+                child = upper[node]
+                if child != lower[node]:
+                    a, b = at[node], at[node + ONE]
+                    projected = weigh(held[row], projection[a:b], features[a:b], fill)
+                    child = upper[node] if intercept[node] + projected > threshold[node] else lower[node]
+                if child >= 0 and path_cost[np.uint64(child)] <= cap[start + row]:
+                    exits[start + row] = child
+                    walking[n_walking] = row
+                    n_walking += ONE
         for i in range(start, stop):
-            answer(tree, exits[i], held, i - start, scores, i)
+            for c in range(np.uint64(prior.size)):
+                if exits[i] < 0:
+                    scores[i, c] = prior[c]
+                else:
+                    node = np.uint64(exits[i])
+                    a, b = at[node], at[node + ONE]
+                    weighed = weigh(held[i - start], score_weights[c, a:b], features[a:b], fill)
+                    scores[i, c] = score_intercept[node, c] + weighed
+
+
+@njit(cache=True, nogil=True)
+def longest_path(at):
+    """Return the largest number of features held at a node."""
+    longest = np.uint64(0)
+    for node in range(at.size - 1):
+        longest = max(longest, at[node + 1] - at[node])
+    return longest
 
 
 @njit(cache=True, nogil=True)
 def project_rows(X, rows, first, last, features, weights, intercept, out):
     """Projection of some rows on given features, summed exactly as `next_node` sums it."""
-    held = np.empty((1, features.size))
+    held = np.empty(features.size)
     for r in range(first, last):
         for j in range(features.size):
-            held[0, j] = X[rows[r], features[j]]
-        out[r] = intercept + dot(held, 0, weights, 0, 0, features.size)
+            held[j] = X[rows[r], features[j]]
+        out[r] = intercept + dot(held, weights)

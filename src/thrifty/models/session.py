@@ -52,12 +52,14 @@ class Session(ABC):
 
     def __init__(self) -> None:
         self._step: Acquire | Stop | None = None
-        self._told: dict[Feature, Any] = {}
+        self._asked: frozenset[Feature] = frozenset()
+        self._told: dict[Feature, float] = {}
 
     def next(self) -> Acquire | Stop:
         """Tell what to do now; the same step again until its features have been observed."""
         if self._step is None:
             self._step = self._plan()
+            self._asked = frozenset(self._step.features) if isinstance(self._step, Acquire) else frozenset()
         if self._told and isinstance(self._step, Acquire):
             return Acquire(tuple(f for f in self._step.features if f not in self._told), self._step.cost)
         return self._step
@@ -68,16 +70,13 @@ class Session(ABC):
             raise SessionError(f"nothing is being asked for, got {list(values)}. Call next() first.")
         told = {**self._told, **values} if self._told else values
         asked = self._step.features
-        if len(told) == len(asked) and all(f in told for f in asked):
-            self._receive([_number(f, told[f]) for f in asked])
-            self._step, self._told = None, {}
+        if unasked := told.keys() - self._asked:
+            raise SessionError(f"observed {list(unasked)}, but asked for {list(asked)}. Observe what is asked for.")
+        if len(told) < len(asked):
+            self._told = {f: _number(f, value) for f, value in told.items()}
         else:
-            self._observe_part(values, asked)
-
-    def _observe_part(self, values: Mapping[Any, Any], asked: Sequence[Feature]) -> None:
-        if unasked := [f for f in values if f not in asked]:
-            raise SessionError(f"observed {unasked}, but asked for {list(asked)}. Observe only what is asked for.")
-        self._told |= {f: _number(f, value) for f, value in values.items()}
+            self._receive(_numbers(asked, [told[f] for f in asked]))
+            self._step, self._told = None, {}
 
     @abstractmethod
     def _plan(self) -> Acquire | Stop:
@@ -99,6 +98,15 @@ def drive(session: Session, fetch: Callable[[Any], Any]) -> Stop:
     while isinstance(step := session.next(), Acquire):
         session.observe({feature: fetch(feature) for feature in step.features})
     return step
+
+
+def _numbers(features: Sequence[Feature], values: list[Any]) -> list[float]:
+    """Check the values one by one only if their sum shows that something is missing or amiss."""
+    try:
+        plain = math.isfinite(math.fsum(values))
+    except (TypeError, ValueError, OverflowError):
+        plain = False
+    return values if plain else [_number(f, value) for f, value in zip(features, values, strict=True)]
 
 
 def _number(feature: Feature, value: Any) -> float:

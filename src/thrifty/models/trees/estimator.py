@@ -25,10 +25,10 @@ class TreeEstimator(BudgetedEstimator):
         return self._shaped(scores), acquired, spend, exits
 
     def _start(self, cap: float) -> Session:
-        return TreeSession(self.tree_, cap, self._feature_ids(), self._answer_one)
+        return TreeSession(self.tree_, cap, self._answer_one)
 
-    def _answer_one(self, scores: np.ndarray) -> tuple[Any, Any]:
-        scores = self._shaped(scores)
+    def _answer_one(self, score: np.ndarray) -> tuple[Any, Any]:
+        scores = self._shaped(score[None])
         return self._answer(scores)[0], scores[0]
 
     @staticmethod

@@ -76,11 +76,11 @@ def grow(data: TrainingRows, cost_model: CostModel, rules: Rules, scores: Scores
 
 def select_features(opening: _Opening, rules: Rules) -> tuple[ForwardFit, list[int]]:
     """Fit the node on what it holds, then buy greedily within its allowance (eq. 7)."""
-    opening.moments.want(opening.held)
-    fit, ledger = ForwardFit(opening.moments), opening.ledger
+    ledger, budget = opening.ledger, rules.budgets[opening.place]
+    opening.moments.want(opening.held, ahead=_appetite(ledger, budget))
+    fit, before = ForwardFit(opening.moments), ledger.spent
     for feature in opening.held:
         fit.admit(feature)
-    budget, before = rules.budgets[opening.place], ledger.spent
     buys: list[int] = []
     while True:
         fits = ledger.affordable(budget, since=before)
@@ -90,6 +90,12 @@ def select_features(opening: _Opening, rules: Rules) -> tuple[ForwardFit, list[i
         ledger.buy(best)
         fit.add(best)
         buys.append(best)
+
+
+def _appetite(ledger: Ledger, budget: float) -> float:
+    """Guess how many features an allowance will buy."""
+    prices = ledger.prices
+    return budget / prices[prices > 0].mean() if prices.any() else 0.0
 
 
 def _best_candidate(gains: np.ndarray, prices: np.ndarray, fits: np.ndarray, rules: Rules) -> int | None:
@@ -160,7 +166,7 @@ def _split(opening: _Opening, node: GrownNode, rules: Rules, scale: float) -> li
         return []
     linear.threshold = threshold
     above = expit((projections - threshold) / scale) if rules.soft else (projections > threshold).astype(float)
-    upper, lower = _children(moments, above, held)
+    upper, lower = _children(moments, above, held, _appetite(opening.ledger, rules.budgets[upper_place]))
     return [
         _Opening(lower_place, lower, opening.ledger.copy(), held),
         _Opening(upper_place, upper, opening.ledger.copy(), held),
@@ -179,7 +185,7 @@ def _project(moments: Moments, held: list[int], linear: LinearNode) -> np.ndarra
             first,
             last,
             features,
-            linear.projection[None],
+            linear.projection,
             linear.projection_intercept,
             out,
         )
@@ -216,13 +222,13 @@ def _weighted_median(ordered: np.ndarray, cumulative: np.ndarray) -> float:
     return float((ordered[left] + ordered[min(right, len(ordered) - 1)]) / 2)
 
 
-def _children(moments: Moments, above: np.ndarray, held: list[int]) -> tuple[Moments, Moments]:
+def _children(moments: Moments, above: np.ndarray, held: list[int], appetite: float) -> tuple[Moments, Moments]:
     """Return the moments of the upper and the lower child: the lighter one by a pass, the other by subtraction."""
     shares = (above, 1.0 - above)
     lighter = int(shares[1] @ moments.row_weight < shares[0] @ moments.row_weight)
     (rows, weight), (other_rows, other_weight) = (_share(moments, shares[k]) for k in (lighter, 1 - lighter))
     small = Moments(moments.data, rows, weight)
-    small.want(held)
+    small.want(held, ahead=appetite)
     large = moments.without(small, other_rows, other_weight)
     return (small, large) if lighter == 0 else (large, small)
 

@@ -44,7 +44,7 @@ class LinearNode:
 class Step(NamedTuple):
     """A node in plain Python numbers, for sessions: indexing arrays one element at a time is slow."""
 
-    buys: list[int]
+    asks: tuple[Feature, ...]  # what the node buys, by name where columns have names
     path_cost: float
     decides: bool
     onward: int
@@ -72,6 +72,7 @@ class LinearTree:
         self.prior = np.asarray(prior, dtype=float)
         self.fill = np.zeros(cost_model.n_features) if fill is None else np.asarray(fill, dtype=float)
         self.parent, self.depth = _ancestry(self.upper, self.lower)
+        self._ids = cost_model.names or range(cost_model.n_features)
         self._purchases = [np.asarray(node.buys, dtype=np.int64) for node in nodes]
         self._refuse_misfits(nodes, cost_model.n_features)
         self._price(cost_model)
@@ -108,19 +109,21 @@ class LinearTree:
         n_rows = len(X)
         exits = np.empty(n_rows, dtype=np.int64)
         scores = np.empty((n_rows, len(self.prior)))
+        acquired = np.empty(X.shape, dtype=bool)
 
         def walk(first: int, last: int) -> None:
             walk_rows(self.arrays, X, cap, first, last, exits, scores)
+            np.take(self.node_acquires, exits[first:last], axis=0, out=acquired[first:last], mode="wrap")
 
         over_rows(walk, n_rows)
         nothing = 0.0  # what exit -1, the last entry, has spent
-        return scores, self.node_acquires[exits], np.append(self.path_cost, nothing)[exits], exits
+        return scores, acquired, np.append(self.path_cost, nothing)[exits], exits
 
     @cached_property
     def steps(self) -> list[Step]:
         """The nodes in plain Python numbers."""
         return [
-            Step(buys.tolist(), float(cost), bool(upper != lower), int(upper))
+            Step(tuple(self._ids[j] for j in buys.tolist()), float(cost), bool(upper != lower), int(upper))
             for buys, cost, upper, lower in zip(self._purchases, self.path_cost, self.upper, self.lower, strict=True)
         ]
 
@@ -156,12 +159,12 @@ class LinearTree:
 
     def _flatten(self, nodes: Sequence[LinearNode]) -> TreeArrays:
         n_scores = len(self.prior)
-        at = np.cumsum([0] + [np.size(node.projection) for node in nodes])
+        at = np.cumsum([0] + [np.size(node.projection) for node in nodes]).astype(np.uint64)
         return TreeArrays(
             at=at,
-            bought_at=at[1:] - [len(buys) for buys in self._purchases],
-            features=np.concatenate([self.holds(k) for k in range(self.n_nodes)]),
-            projection=np.concatenate([np.asarray(node.projection, float) for node in nodes])[None],
+            bought_at=at[1:] - np.array([len(buys) for buys in self._purchases], dtype=np.uint64),
+            features=np.concatenate([self.holds(k) for k in range(self.n_nodes)]).astype(np.uint64),
+            projection=np.concatenate([np.asarray(node.projection, float) for node in nodes]),
             projection_intercept=np.array([node.projection_intercept for node in nodes], dtype=float),
             threshold=self.threshold,
             scores=np.ascontiguousarray(np.concatenate([np.asarray(node.scores, float) for node in nodes], axis=1)),
@@ -195,20 +198,19 @@ class TreeSession(Session):
         self,
         tree: LinearTree,
         cap: float,
-        feature_ids: Sequence[Feature],
         answer: Callable[[np.ndarray], tuple[Any, Any]],
     ):
         super().__init__()
-        self._tree, self._cap, self._ids, self._answer = tree, cap, feature_ids, answer
-        self._held = np.empty((1, tree.longest_path))
+        self._tree, self._cap, self._answer = tree, cap, answer
+        self._held = np.empty(tree.longest_path)
         self._n_held = 0
         self._node = self._reaching = END
 
     def _plan(self) -> Acquire | Stop:
-        target = ROOT if self._node == END else int(next_node(self._tree.arrays, self._node, self._held, 0))
-        features: list[Feature] = []
+        target = ROOT if self._node == END else int(next_node(self._tree.arrays, self._node, self._held))
+        features: tuple[Feature, ...] = ()
         while target != END and (step := self._tree.steps[target]).path_cost <= self._cap:
-            features.extend(self._ids[j] for j in step.buys)
+            features += step.asks
             self._reaching = target
             if step.decides:
                 break
@@ -218,16 +220,16 @@ class TreeSession(Session):
         if not features:  # the purchase before this one paid for all that is needed here
             self._receive([])
             return self._plan()
-        return Acquire(tuple(features), self._tree.price_between(self._node, self._reaching))
+        return Acquire(features, self._tree.price_between(self._node, self._reaching))
 
     def _receive(self, values: list[float]) -> None:
         first, self._n_held = self._n_held, self._n_held + len(values)
-        self._held[0, first : self._n_held] = values
+        self._held[first : self._n_held] = values
         self._node = self._reaching
         self.spend = self._tree.steps[self._node].path_cost
 
     def _stop(self, reason: str) -> Stop:
-        scores = np.empty((1, len(self._tree.prior)))
-        answer(self._tree.arrays, self._node, self._held, 0, scores, 0)
-        prediction, score = self._answer(scores)
+        score = np.empty(len(self._tree.prior))
+        answer(self._tree.arrays, self._node, self._held, score)
+        prediction, score = self._answer(score)
         return Stop(prediction, score, self._node, reason)

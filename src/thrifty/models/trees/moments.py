@@ -116,10 +116,10 @@ class Moments:
         """Centred Σ w y² of each target; exactly zero where it is constant to working precision."""
         return _without_dust(self.target_squares - self.target_sums**2 * self.centring, self.target_squares)
 
-    def want(self, features: Sequence[int]) -> None:
-        """Make sure that these columns of X'X are there."""
+    def want(self, features: Sequence[int], ahead: float = 0) -> None:
+        """Make sure that these columns of X'X are there, when about `ahead` more will be asked for."""
         missing = self._gram.missing(features)
-        if self._gram.better_full(len(missing)):
+        if self._gram.better_full(len(missing) + ahead):
             self._gram.fill(self._full_product())
         elif missing:
             factors = self.row_weight[:, None] * (self.data.X[self.rows[:, None], missing] - self.data.shift[missing])
@@ -151,11 +151,12 @@ class _Gram:
     def missing(self, features: Sequence[int]) -> list[int]:
         return [f for f in features if f not in self.place]
 
-    def better_full(self, n_missing: int) -> bool:
+    def better_full(self, n_missing: float) -> bool:
         """Tell whether the full product is now the cheaper way, and small beside X (a path holds several)."""
         wanted = len(self.place) + n_missing
+        is_full = len(self.place) == self.n_features
         fits = 8 * self.n_features <= max(self.n_rows, 512)
-        return n_missing > 0 and fits and wanted * PASSES_PER_PRODUCT > self.n_features
+        return not is_full and fits and wanted * PASSES_PER_PRODUCT > self.n_features
 
     def append(self, features: list[int], columns: np.ndarray) -> None:
         self.place |= {f: len(self.place) + i for i, f in enumerate(features)}
