@@ -37,7 +37,7 @@ def test_features_may_come_in_parts(model):
 
 
 def test_drive_reaches_the_answer_of_predict(model):
-    x = dict(a=0.1, b=-1.0, c=2.0, d=0.0)
+    x = {"a": 0.1, "b": -1.0, "c": 2.0, "d": 0.0}
     stop = drive(model.session(), x.__getitem__)
     assert isinstance(stop, Stop)
     assert (stop.prediction, stop.reason) == (model.predict([list(x.values())])[0], "done")
@@ -62,7 +62,7 @@ def test_observing_something_else_is_refused_and_loses_nothing(model):
 def test_a_value_that_is_no_finite_number_is_refused(model, value):
     session = model.session()
     session.next()
-    with pytest.raises(SessionError, match="feature 'a' was observed as .*; expected a finite number, or None"):
+    with pytest.raises(SessionError, match=r"feature 'a' was observed as .*; expected a finite number, or None"):
         session.observe({"a": value})
     session.observe({"a": 1.0})
     assert isinstance(session.next(), Acquire)
@@ -70,7 +70,7 @@ def test_a_value_that_is_no_finite_number_is_refused(model, value):
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_what_cannot_be_had_is_paid_for_and_filled_in(model, missing):
-    x = dict(a=0.1, b=missing, c=2.0, d=0.0)
+    x = {"a": 0.1, "b": missing, "c": 2.0, "d": 0.0}
     stop = drive(model.session(), x.__getitem__)
     batch = model.acquire([[np.nan if v is None else v for v in x.values()]])
     assert (stop.prediction, stop.exit) == (batch.prediction[0], batch.exit[0])

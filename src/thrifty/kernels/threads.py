@@ -8,6 +8,7 @@ compiles in a fraction of the time.
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 SMALLEST_BLOCK = 4096  # rows; below this a thread costs more than it saves
@@ -22,7 +23,7 @@ def row_blocks(n_rows: int) -> list[tuple[int, int]]:
     """Cut the rows into one block per core, none of them tiny."""
     n_blocks = max(1, min(n_threads(), n_rows // SMALLEST_BLOCK))
     edges = [n_rows * b // n_blocks for b in range(n_blocks + 1)]
-    return list(zip(edges, edges[1:], strict=False))
+    return list(pairwise(edges))
 
 
 def over_rows(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:

@@ -158,7 +158,8 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in y, got one class: {self.classes_.tolist()[0]!r}."
+                f"{type(self).__name__} needs samples of at least 2 classes in y, "
+                f"got one class: {self.classes_.tolist()[0]!r}."
             )
         if len(self.classes_) == 2:
             return 2.0 * codes[:, None] - 1.0

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from reference import astc as reference
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import train_test_split
 
+from reference import astc as reference
 from thrifty import ASTCClassifier, ASTCRegressor, CostModel
 from thrifty.datasets import load_heart, make_quadrants
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from reference.linear_tree import path_units, walk
 
+from reference.linear_tree import path_units, walk
 from thrifty.costs import CostModel
 from thrifty.kernels.linear_tree import dot
 from thrifty.models.session import Acquire

@@ -77,6 +77,7 @@ class LinearTree:
         self._refuse_misfits(nodes, cost_model.n_features)
         self._price(cost_model)
         self.arrays = self._flatten(nodes)
+        self.longest_path = int(np.diff(self.arrays.at).max())  # most features that a row can hold
 
     @property
     def n_nodes(self) -> int:
@@ -87,11 +88,6 @@ class LinearTree:
     def terminal(self) -> np.ndarray:
         """Mark the nodes where a row may end of its own accord."""
         return (self.upper == END) | (self.lower == END)
-
-    @property
-    def longest_path(self) -> int:
-        """Return the largest number of features that a row can hold."""
-        return int(np.diff(self.arrays.at).max())
 
     def buys(self, node: int) -> np.ndarray:
         """Return the feature columns a row acquires on arriving at the node."""
@@ -137,7 +133,7 @@ class LinearTree:
         """Check every index and length: kernels index without looking, and trees also come from files."""
         for k, node in enumerate(nodes):
             held = self.holds(k)
-            if held.size and not (0 <= held.min() and held.max() < n_features):
+            if held.size and not (held.min() >= 0 and held.max() < n_features):
                 raise ValueError(f"node {k} buys a column outside 0..{n_features - 1}")
             if np.unique(held).size != held.size:
                 raise ValueError(f"node {k} buys a feature that its path already holds")

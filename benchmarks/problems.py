@@ -1,0 +1,15 @@
+"""The data that speed is measured on."""
+
+import numpy as np
+
+YAHOO_SIZE = (141_397, 519)  # rows and features of the training set in Table 1 of Kusner et al. (2014)
+
+
+def correlated_regression(n_rows: int, n_features: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns that share forty factors, and a target that depends on them differently in two regions."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n_rows, n_features))
+    X += 0.5 * random.standard_normal((n_rows, 40)) @ random.standard_normal((40, n_features))
+    sparse = random.standard_normal(n_features) * (random.random(n_features) < 0.3)
+    local = X @ random.standard_normal(n_features)
+    return X, X @ sparse + 0.3 * np.sign(X[:, 0]) * local + 3.0 * random.standard_normal(n_rows)
