@@ -159,6 +159,7 @@ def project_rows(X, rows, first, last, features, weights, intercept, out):
     """Projection of some rows on given features, summed exactly as `next_node` sums it."""
     held = np.empty(features.size)
     for r in range(first, last):
+        row = np.uint64(rows[r])
         for j in range(features.size):
-            held[j] = X[rows[r], features[j]]
+            held[j] = X[row, features[j]]
         out[r] = intercept + dot(held, weights)

@@ -38,10 +38,10 @@ def squares(X, rows, shift, weight, first, last, out):
 
 @njit(cache=True, nogil=True)
 def gather(X, rows, shift, scale, first, last, out):
-    """Copy scale[r] * (x_r - shift) of rows first..last of the list into out, ready for BLAS."""
+    """Copy scale[r] * (x_r - shift) of rows first..last of the list into the same rows of out, ready for BLAS."""
     n_features = shift.size
     for r in range(first, last):
         row = X[rows[r]]
-        line = out[r - first]
+        line = out[r]
         for j in range(n_features):
             line[j] = scale[r] * (row[j] - shift[j])

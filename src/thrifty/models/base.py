@@ -91,11 +91,11 @@ class BudgetedEstimator(BaseEstimator, ABC):
         """Refuse infinities where they were bought; anywhere else they are never looked at."""
         if np.isfinite(score).all():
             return
-        row, column = np.argwhere(acquired & np.isinf(X))[0]
-        raise ValueError(
-            f"{type(self).__name__}: row {row} acquires {self._feature_ids()[column]!r}, which is {X[row, column]}. "
-            "Pass finite numbers, or NaN for what could not be had."
-        )
+        for row, column in np.argwhere(acquired & np.isinf(X)):
+            raise ValueError(
+                f"{type(self).__name__}: row {row} acquires {self._feature_ids()[column]!r}, which is "
+                f"{X[row, column]}. Pass finite numbers, or NaN for what could not be had."
+            )
 
     def _feature_ids(self) -> Sequence[Feature]:
         """Return what sessions and messages call the columns: their names where known, else their positions."""

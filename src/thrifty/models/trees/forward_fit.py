@@ -7,7 +7,7 @@ process, carried out on X'X instead of X.
 """
 
 import numpy as np
-from scipy.linalg import eigvalsh, solve_triangular
+from scipy.linalg import solve_triangular
 
 from thrifty.models.trees.moments import Moments
 
@@ -100,7 +100,7 @@ class ForwardFit:
         if not self.selected:
             return 1.0
         scaled = self._cholesky() / np.sqrt(self._variance[self.selected])[:, None]
-        return float(max(eigvalsh(scaled @ scaled.T, subset_by_index=(0, 0))[0], 0.0))
+        return float(max(np.linalg.eigvalsh(scaled @ scaled.T)[0], 0.0))
 
     def _cholesky(self) -> np.ndarray:
         return np.tril(self._factor[: len(self.selected), self.selected].T)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.special import expit
 
 from thrifty.costs import CostModel, Ledger
@@ -149,7 +148,7 @@ def _routing_direction(fit: ForwardFit) -> np.ndarray:
     covariance = fit.score_covariance()
     if len(covariance) == 1:
         return np.ones(1)
-    direction = eigh(covariance)[1][:, -1]
+    direction = np.linalg.eigh(covariance)[1][:, -1]
     return direction * np.sign(direction[np.abs(direction).argmax()])
 
 
@@ -176,7 +175,7 @@ def _split(opening: _Opening, node: GrownNode, rules: Rules, scale: float) -> li
 def _project(moments: Moments, held: list[int], linear: LinearNode) -> np.ndarray:
     """Project the node's rows exactly as prediction will, so that ties route alike."""
     out = np.empty(len(moments.rows))
-    features = np.array(held, dtype=np.int64)
+    features = np.array(held, dtype=np.uint64)
 
     def work(first: int, last: int) -> None:
         project_rows(

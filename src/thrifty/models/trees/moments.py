@@ -13,7 +13,6 @@ All sums are about the means of the whole training set (the shifts), so that not
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from thrifty.kernels.moments import gather, products, squares
 from thrifty.kernels.threads import over_rows
@@ -22,7 +21,7 @@ from thrifty.kernels.threads import over_rows
 # as much as about d / 24 passes.
 PASSES_PER_PRODUCT = 24
 DUST = 1e-10  # share of the raw second moment that subtracting the mean can leave as rounding error
-BLOCK_ROWS = 1024  # rows copied at a time for the full product
+BLOCK_ROWS = 8192  # rows copied at a time for the full product
 
 
 class TrainingRows:
@@ -65,7 +64,7 @@ class Moments:
         self.squares = _squares(data.X, rows, data.shift, weight)  # Σ w x²
         self.target_sums = weight @ targets
         self.target_squares = weight @ targets**2
-        self._gram = _Gram(data.X.shape)
+        self._columns: dict[int, np.ndarray] = {}  # of X'X, as far as they are known
 
     def without(self, part: "Moments", rows: np.ndarray, weight: np.ndarray) -> "Moments":
         """Return the moments of what is left when `part` of these rows is taken away."""
@@ -73,7 +72,8 @@ class Moments:
         rest.data, rest.rows, rest.row_weight = self.data, rows, weight
         for name in ("weight", "sums", "cross", "squares", "target_sums", "target_squares"):
             setattr(rest, name, getattr(self, name) - getattr(part, name))
-        rest._gram = self._gram.minus(part._gram)
+        known = self._columns.keys() & part._columns.keys()
+        rest._columns = {f: self._columns[f] - part._columns[f] for f in known}
         return rest
 
     def sample(self, size: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -106,7 +106,7 @@ class Moments:
     def covariance(self, feature: int) -> np.ndarray:
         """Centred Σ w x x_feature of every column with one of them."""
         self.want([feature])
-        return self._gram.column(feature) - self.sums * (self.sums[feature] * self.centring)
+        return self._columns[feature] - self.sums * (self.sums[feature] * self.centring)
 
     def target_covariances(self) -> np.ndarray:
         """Centred Σ w x y', of shape (n_features, n_targets)."""
@@ -118,59 +118,31 @@ class Moments:
 
     def want(self, features: Sequence[int], ahead: float = 0) -> None:
         """Make sure that these columns of X'X are there, when about `ahead` more will be asked for."""
-        missing = self._gram.missing(features)
-        if self._gram.better_full(len(missing) + ahead):
-            self._gram.fill(self._full_product())
+        missing = [f for f in features if f not in self._columns]
+        if self._better_all_at_once(len(missing) + ahead):
+            self._columns = dict(enumerate(self._full_product()))
         elif missing:
             factors = self.row_weight[:, None] * (self.data.X[self.rows[:, None], missing] - self.data.shift[missing])
-            self._gram.append(missing, _products(self.data.X, self.rows, self.data.shift, factors))
+            columns = _products(self.data.X, self.rows, self.data.shift, factors)
+            self._columns |= zip(missing, columns, strict=True)
+
+    def _better_all_at_once(self, n_further: float) -> bool:
+        """Tell whether the full product is the cheaper way by now, and small beside X (a path holds several)."""
+        n_rows, n_features = self.data.X.shape
+        fits = 8 * n_features <= max(n_rows, 512)
+        wanted = len(self._columns) + n_further
+        return fits and wanted * PASSES_PER_PRODUCT > n_features > len(self._columns)
 
     def _full_product(self) -> np.ndarray:
-        X, shift = self.data.X, self.data.shift
+        n_features = self.data.X.shape[1]
         scale = np.sqrt(self.row_weight)
-        gram = np.zeros((X.shape[1], X.shape[1]), order="F")
-        block = np.empty((min(BLOCK_ROWS, len(self.rows)), X.shape[1]))
+        gram = np.zeros((n_features, n_features))
+        block = np.empty((min(BLOCK_ROWS, len(self.rows)), n_features))
         for first in range(0, len(self.rows), BLOCK_ROWS):
-            last = min(first + BLOCK_ROWS, len(self.rows))
-            gather(X, self.rows, shift, scale, first, last, block)
-            gram = dsyrk(1.0, block[: last - first].T, beta=1.0, c=gram, overwrite_c=True)
-        return np.triu(gram) + np.triu(gram, 1).T
-
-
-class _Gram:
-    """Columns of X'X: none, some (in a growing array) or all of them."""
-
-    def __init__(self, shape: tuple[int, int]):
-        self.n_rows, self.n_features = shape
-        self.place: dict[int, int] = {}
-        self.columns = np.empty((0, self.n_features))
-
-    def column(self, feature: int) -> np.ndarray:
-        return self.columns[self.place[feature]]
-
-    def missing(self, features: Sequence[int]) -> list[int]:
-        return [f for f in features if f not in self.place]
-
-    def better_full(self, n_missing: float) -> bool:
-        """Tell whether the full product is now the cheaper way, and small beside X (a path holds several)."""
-        wanted = len(self.place) + n_missing
-        is_full = len(self.place) == self.n_features
-        fits = 8 * self.n_features <= max(self.n_rows, 512)
-        return not is_full and fits and wanted * PASSES_PER_PRODUCT > self.n_features
-
-    def append(self, features: list[int], columns: np.ndarray) -> None:
-        self.place |= {f: len(self.place) + i for i, f in enumerate(features)}
-        self.columns = np.concatenate([self.columns, columns])
-
-    def fill(self, columns: np.ndarray) -> None:
-        self.place, self.columns = {f: f for f in range(self.n_features)}, columns
-
-    def minus(self, part: "_Gram") -> "_Gram":
-        shared = [f for f in self.place if f in part.place]
-        rest = _Gram((self.n_rows, self.n_features))
-        mine, theirs = [self.place[f] for f in shared], [part.place[f] for f in shared]
-        rest.append(shared, self.columns[mine] - part.columns[theirs])
-        return rest
+            part = slice(first, first + BLOCK_ROWS)
+            filled = _gather(self.data.X, self.rows[part], self.data.shift, scale[part], block)
+            gram += filled.T @ filled  # NumPy knows a symmetric product when it sees one, and does half the work
+        return gram
 
 
 def _without_dust(variances: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -183,6 +155,12 @@ def _filled(X: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     present = count @ ~missing
     means = np.divide(count @ np.where(missing, 0.0, X), present, out=np.zeros(X.shape[1]), where=present > 0)
     return np.where(missing, means, X), means
+
+
+def _gather(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, scale: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """Return scale * (X[rows] - shift) in the memory of `block`."""
+    over_rows(lambda first, last: gather(X, rows, shift, scale, first, last, block), len(rows))
+    return block[: len(rows)]
 
 
 def _products(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray) -> np.ndarray:

@@ -1,0 +1,5 @@
+"""``thrifty demo``."""
+
+
+def demo() -> None:
+    """x"""

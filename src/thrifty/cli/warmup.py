@@ -1,0 +1,61 @@
+"""``thrifty warmup``: compile every Numba kernel ahead of time, into the cache that later runs read.
+
+Compiling happens as in earnest: every public estimator is fitted, predicts and is driven by a session, on rows of
+float64 and of float32. Where images are built, run it once so that no first request waits for the compiler.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+N_ROWS, N_FEATURES = 60, 6
+MASKED_ROWS = 20_000  # masks are counted by a kernel only where there are many
+
+
+def warmup() -> None:
+    """Compile all kernels ahead of time, so that nothing later waits for the compiler."""
+    from time import perf_counter
+
+    from thrifty.testing import public_estimators
+
+    start = perf_counter()
+    estimators = public_estimators()
+    for estimator in estimators:
+        before = perf_counter()
+        for model, X in fitted(estimator):
+            use(model, X)
+        typer.echo(f"{estimator.__name__:<28} {perf_counter() - before:6.2f} s")
+    count_masks()
+    typer.echo(f"Compiled and cached all kernels of {len(estimators)} estimators in {perf_counter() - start:.1f} s.")
+
+
+def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
+    """Yield fitted models with the rows they were fitted on: each kind of target, each float, dear and cheap."""
+    import numpy as np
+    from sklearn.base import is_classifier
+
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(N_ROWS, N_FEATURES))
+    signal = rows @ random.normal(size=N_FEATURES)
+    targets = [signal > 0, np.digitize(signal, [-1, 1])] if is_classifier(estimator()) else [signal]
+    for X in (rows, rows.astype(np.float32)):
+        for y in targets:
+            yield estimator().fit(X, y), X
+
+
+def use(model: Any, X: Any) -> None:
+    """Predict a batch, and drive one row's session to its answer."""
+    from thrifty.models.session import drive
+
+    model.acquire(X, cap=2)
+    drive(model.session(), X[0].__getitem__)
+
+
+def count_masks() -> None:
+    """Price many acquisitions at once, with and without something shared."""
+    import numpy as np
+
+    from thrifty import CostModel
+
+    CostModel([1.0, 2.0], bundles={"shared": ([0, 1], 1.0)}).of(np.ones((MASKED_ROWS, 2), dtype=bool))
