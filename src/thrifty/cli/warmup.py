@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 N_ROWS, N_FEATURES = 60, 6
-MASKED_ROWS = 20_000  # masks are counted by a kernel only where there are many
+MASKS = (20_000, 2)  # few masks are priced without a kernel
 
 
 def warmup() -> None:
@@ -31,7 +31,7 @@ def warmup() -> None:
 
 
 def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
-    """Yield fitted models with the rows they were fitted on: each kind of target, each float, dear and cheap."""
+    """Yield fitted models with their rows: every kind of target that suits them, in float64 and float32."""
     import numpy as np
     from sklearn.base import is_classifier
 
@@ -53,9 +53,9 @@ def use(model: Any, X: Any) -> None:
 
 
 def count_masks() -> None:
-    """Price many acquisitions at once, with and without something shared."""
+    """Price many acquisitions at once."""
     import numpy as np
 
     from thrifty import CostModel
 
-    CostModel([1.0, 2.0], bundles={"shared": ([0, 1], 1.0)}).of(np.ones((MASKED_ROWS, 2), dtype=bool))
+    CostModel([1.0, 2.0], bundles={"shared": ([0, 1], 1.0)}).of(np.ones(MASKS, dtype=bool))

@@ -72,34 +72,9 @@ def weigh(held, weights, features, fill):
 
 
 @njit(cache=True, nogil=True)
-def next_node(tree, node, held):
-    """Tell which child the values held send a row to; -1 if it ends at this node."""
-    if tree.upper[node] == tree.lower[node]:  # a pass-through node, or a leaf: nothing to decide
-        return tree.upper[node]
-    path = slice(tree.at[node], tree.at[node + 1])
-    projected = tree.projection_intercept[node] + weigh(held, tree.projection[path], tree.features[path], tree.fill)
-    return tree.upper[node] if projected > tree.threshold[node] else tree.lower[node]
-
-
-@njit(cache=True, nogil=True)
-def answer(tree, node, held, score):
-    """Write the scores of a row at a node (-1: of a row that bought nothing)."""
-    for c in range(score.size):
-        if node < 0:
-            score[c] = tree.prior[c]
-        else:
-            path = slice(tree.at[node], tree.at[node + 1])
-            weighed = weigh(held, tree.scores[c, path], tree.features[path], tree.fill)
-            score[c] = tree.score_intercept[node, c] + weighed
-
-
-@njit(cache=True, nogil=True)
 def walk_rows(tree, X, cap, first, last, exits, scores):
-    """Send rows first..last to their exits, buying only what each may pay for under its cap.
-
-    The same as `next_node` and `answer` row by row, written out because reading a field of the tuple counts a
-    reference, which here costs more than the arithmetic.
-    """
+    """Send rows first..last to their exits, buying only what each may pay for under its cap."""
+    # Reading a field of the tuple counts a reference, which inside the loops would cost more than the arithmetic.
     at, bought_at, features, fill = tree.at, tree.bought_at, tree.features, tree.fill
     projection, intercept, threshold = tree.projection, tree.projection_intercept, tree.threshold
     upper, lower, path_cost = tree.upper, tree.lower, tree.path_cost
@@ -156,7 +131,7 @@ def longest_path(at):
 
 @njit(cache=True, nogil=True)
 def project_rows(X, rows, first, last, features, weights, intercept, out):
-    """Projection of some rows on given features, summed exactly as `next_node` sums it."""
+    """Projection of some rows on given features, summed exactly as `walk_rows` sums it."""
     held = np.empty(features.size)
     for r in range(first, last):
         row = np.uint64(rows[r])

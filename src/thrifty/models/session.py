@@ -52,14 +52,12 @@ class Session(ABC):
 
     def __init__(self) -> None:
         self._step: Acquire | Stop | None = None
-        self._asked: frozenset[Feature] = frozenset()
         self._told: dict[Feature, float] = {}
 
     def next(self) -> Acquire | Stop:
         """Tell what to do now; the same step again until its features have been observed."""
         if self._step is None:
             self._step = self._plan()
-            self._asked = frozenset(self._step.features) if isinstance(self._step, Acquire) else frozenset()
         if self._told and isinstance(self._step, Acquire):
             return Acquire(tuple(f for f in self._step.features if f not in self._told), self._step.cost)
         return self._step
@@ -70,13 +68,16 @@ class Session(ABC):
             raise SessionError(f"nothing is being asked for, got {list(values)}. Call next() first.")
         told = {**self._told, **values} if self._told else values
         asked = self._step.features
-        if unasked := told.keys() - self._asked:
-            raise SessionError(f"observed {list(unasked)}, but asked for {list(asked)}. Observe what is asked for.")
-        if len(told) < len(asked):
-            self._told = {f: _number(f, value) for f, value in told.items()}
+        if len(told) != len(asked) or (complete := _in_order(told, asked)) is None:
+            self._observe_part(told, asked)
         else:
-            self._receive(_numbers(asked, [told[f] for f in asked]))
+            self._receive(_numbers(asked, complete))
             self._step, self._told = None, {}
+
+    def _observe_part(self, told: Mapping[Any, Any], asked: Sequence[Feature]) -> None:
+        if unasked := [f for f in told if f not in asked]:
+            raise SessionError(f"observed {unasked}, but asked for {list(asked)}. Observe what is asked for.")
+        self._told = {f: _number(f, value) for f, value in told.items()}
 
     @abstractmethod
     def _plan(self) -> Acquire | Stop:
@@ -98,6 +99,13 @@ def drive(session: Session, fetch: Callable[[Any], Any]) -> Stop:
     while isinstance(step := session.next(), Acquire):
         session.observe({feature: fetch(feature) for feature in step.features})
     return step
+
+
+def _in_order(told: Mapping[Any, Any], asked: Sequence[Feature]) -> list[Any] | None:
+    try:
+        return [told[f] for f in asked]
+    except KeyError:
+        return None
 
 
 def _numbers(features: Sequence[Feature], values: list[Any]) -> list[float]:

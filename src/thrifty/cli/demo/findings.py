@@ -1,6 +1,6 @@
 """The heart data in words: what its columns are called, and what their numbers stand for."""
 
-from collections.abc import Sequence
+from thrifty.models.session import Feature
 
 LABELS = ("disease-free", "heart disease")  # in the order scikit-learn sorts them
 
@@ -16,14 +16,21 @@ _NAMES = {
     "exang": "exercise angina",
     "oldpeak": "ST depression",
     "slope": "ST slope",
-    "ca": "narrowed vessels",
+    "ca": "fluoroscopy",
     "thal": "thallium scan",
 }
-_UNITS = {"age": "years", "trestbps": "mm Hg", "chol": "mg/dl", "thalach": "beats/min", "oldpeak": "mm"}
+_UNITS = {
+    "age": "years",
+    "trestbps": "mm Hg",
+    "chol": "mg/dl",
+    "thalach": "beats/min",
+    "oldpeak": "mm",
+    "ca": "vessels coloured",
+}
 _YES_NO = {0: "no", 1: "yes"}
 _MEANINGS = {
     "sex": {0: "female", 1: "male"},
-    "cp": {1: "typical angina", 2: "atypical angina", 3: "not angina", 4: "none"},
+    "cp": {1: "typical angina", 2: "atypical angina", 3: "not angina", 4: "no symptoms"},
     "fbs": _YES_NO,
     "restecg": {0: "normal", 1: "abnormal ST-T", 2: "hypertrophy"},
     "exang": _YES_NO,
@@ -32,21 +39,20 @@ _MEANINGS = {
 }
 
 
-def names_of(columns: Sequence[str]) -> list[str]:
-    """Call columns by names a reader knows.
+def name_of(column: Feature) -> str:
+    """Call a column by a name that a reader knows.
 
-    >>> names_of(["cp", "ca"])
-    ['chest pain', 'narrowed vessels']
+    >>> name_of("cp")
+    'chest pain'
     """
-    return [_NAMES[column] for column in columns]
+    return _NAMES[str(column)]
 
 
-def value_of(column: str, value: float) -> str:
+def value_of(column: Feature, value: float) -> str:
     """Say what was found.
 
     >>> value_of("thal", 7.0), value_of("age", 63.0)
     ('reversible defect', '63 years')
     """
-    if column in _MEANINGS:
-        return _MEANINGS[column][int(value)]
-    return f"{value:g} {_UNITS.get(column, '')}".rstrip()
+    meanings = _MEANINGS.get(str(column))
+    return meanings[int(value)] if meanings else f"{value:g} {_UNITS.get(str(column), '')}".rstrip()

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from thrifty import Acquire, ASTCClassifier
-from thrifty.cli.demo.findings import LABELS, names_of, value_of
+from thrifty.cli.demo.findings import LABELS, name_of, value_of
 from thrifty.models.trees.linear_tree import ROOT, LinearTree
 
 _WHY = {
-    "done": "this branch of the tree buys nothing more: no further test is worth its price here",
-    "cap": "the next test would exceed the cap",
+    "done": "done; for a patient who ends here, this tree plans no further test",
+    "cap": "cap; the next test would cost more than is left",
 }
 
 
@@ -55,6 +56,11 @@ class Showcase:
     spend: np.ndarray
     replay: Replay
 
+    @property
+    def share_paying_least(self) -> float:
+        """The share of the patients for whom the first purchase is enough."""
+        return float(np.mean(self.spend == self.spend.min()))
+
 
 def show(heart: Any, tree: ASTCClassifier) -> Showcase:
     """Set the patient aside who shows most, fit the tree to all others, and replay."""
@@ -89,7 +95,7 @@ def replay_patient(heart: Any, model: ASTCClassifier, patient: int) -> Replay:
     row = heart.X[[patient]]
     steps = [
         Step(
-            findings=tuple((name, value_of(f, values[f])) for f, name in zip(bought.features, names_of(bought.features))),
+            findings=tuple((name_of(feature), value_of(feature, values[feature])) for feature in bought.features),
             cost=bought.cost,
             spend=spend,
             risk=float(model.predict_proba(row, cap=spend)[0, 1]),
@@ -106,10 +112,9 @@ def _turns(tree: LinearTree, node: int) -> list[tuple[str, ...]]:
     path = [node]
     while path[0] != ROOT:
         path.insert(0, int(tree.parent[path[0]]))
-    turns: list[tuple[str, ...]] = []
-    for node, child in zip(path, [*path[1:], None]):
-        if tree.buys(node).size:
+    turns: list[tuple[str, ...]] = [()]
+    for node, child in pairwise(path):
+        turns[-1] += ("riskier half" if tree.upper[node] == child else "safer half",)
+        if tree.buys(child).size:
             turns.append(())
-        if child is not None:
-            turns[-1] += ("riskier half" if tree.upper[node] == child else "safer half",)
     return turns

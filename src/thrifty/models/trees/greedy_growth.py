@@ -60,9 +60,10 @@ class _Opening:
 
 def grow(data: TrainingRows, cost_model: CostModel, rules: Rules, scores: Scores) -> list[GrownNode]:
     """Return the nodes of the tree in level order; `scores` turns a node's fit into the weights of its answers."""
-    everyone = Moments(data, np.arange(len(data.X)), data.count)
+    ledger = Ledger(cost_model)
+    everyone = Moments(data, np.arange(len(data.X)), data.count, ahead=_appetite(ledger, rules.budgets[0]))
     scale = np.sqrt(everyone.target_variances().sum() / everyone.weight)
-    openings = [_Opening(0, everyone, Ledger(cost_model), [])]
+    openings = [_Opening(0, everyone, ledger, [])]
     grown: dict[int, GrownNode] = {}
     while openings:  # depth first: only the moments of one path and its siblings are alive at any time
         opening = openings.pop()
@@ -76,7 +77,6 @@ def grow(data: TrainingRows, cost_model: CostModel, rules: Rules, scores: Scores
 def select_features(opening: _Opening, rules: Rules) -> tuple[ForwardFit, list[int]]:
     """Fit the node on what it holds, then buy greedily within its allowance (eq. 7)."""
     ledger, budget = opening.ledger, rules.budgets[opening.place]
-    opening.moments.want(opening.held, ahead=_appetite(ledger, budget))
     fit, before = ForwardFit(opening.moments), ledger.spent
     for feature in opening.held:
         fit.admit(feature)
@@ -226,8 +226,7 @@ def _children(moments: Moments, above: np.ndarray, held: list[int], appetite: fl
     shares = (above, 1.0 - above)
     lighter = int(shares[1] @ moments.row_weight < shares[0] @ moments.row_weight)
     (rows, weight), (other_rows, other_weight) = (_share(moments, shares[k]) for k in (lighter, 1 - lighter))
-    small = Moments(moments.data, rows, weight)
-    small.want(held, ahead=appetite)
+    small = Moments(moments.data, rows, weight, held, appetite)
     large = moments.without(small, other_rows, other_weight)
     return (small, large) if lighter == 0 else (large, small)
 

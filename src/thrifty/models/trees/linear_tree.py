@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thrifty.costs import CostModel, Ledger
-from thrifty.kernels.linear_tree import TreeArrays, answer, next_node, walk_rows
+from thrifty.kernels.linear_tree import TreeArrays, walk_rows, weigh
 from thrifty.kernels.threads import over_rows
 from thrifty.models.session import Acquire, Feature, Session, Stop
 
@@ -42,12 +42,16 @@ class LinearNode:
 
 
 class Step(NamedTuple):
-    """A node in plain Python numbers, for sessions: indexing arrays one element at a time is slow."""
+    """A node as a session sees it: plain Python numbers and views, since indexing arrays one by one is slow."""
 
     asks: tuple[Feature, ...]  # what the node buys, by name where columns have names
     path_cost: float
-    decides: bool
-    onward: int
+    upper: int
+    lower: int
+    threshold: float
+    projection_intercept: float
+    projection: np.ndarray
+    features: np.ndarray
 
 
 class LinearTree:
@@ -117,11 +121,28 @@ class LinearTree:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """The nodes in plain Python numbers."""
-        return [
-            Step(tuple(self._ids[j] for j in buys.tolist()), float(cost), bool(upper != lower), int(upper))
-            for buys, cost, upper, lower in zip(self._purchases, self.path_cost, self.upper, self.lower, strict=True)
-        ]
+        """The nodes as a session sees them."""
+        return [self._step(k, slice(*self.arrays.at[k : k + 2].tolist())) for k in range(self.n_nodes)]
+
+    def _step(self, k: int, path: slice) -> Step:
+        return Step(
+            asks=tuple(self._ids[j] for j in self.buys(k).tolist()),
+            path_cost=float(self.path_cost[k]),
+            upper=int(self.upper[k]),
+            lower=int(self.lower[k]),
+            threshold=float(self.threshold[k]),
+            projection_intercept=float(self.arrays.projection_intercept[k]),
+            projection=self.arrays.projection[path],
+            features=self.arrays.features[path],
+        )
+
+    def score(self, node: int, held: np.ndarray) -> np.ndarray:
+        """Return the answer of a node (-1: before the root) to the values held."""
+        if node == END:
+            return self.prior.copy()
+        path = slice(*self.arrays.at[node : node + 2].tolist())
+        weighed = [weigh(held, line[path], self.arrays.features[path], self.fill) for line in self.arrays.scores]
+        return self.arrays.score_intercept[node] + weighed
 
     def price_between(self, node: int, descendant: int) -> float:
         """Return what a row at `node` (-1: before the root) pays to get to a descendant."""
@@ -190,12 +211,7 @@ def _ancestry(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndar
 class TreeSession(Session):
     """A row on its way through a tree; purchases with no decision between them are asked for at once."""
 
-    def __init__(
-        self,
-        tree: LinearTree,
-        cap: float,
-        answer: Callable[[np.ndarray], tuple[Any, Any]],
-    ):
+    def __init__(self, tree: LinearTree, cap: float, answer: Callable[[np.ndarray], tuple[Any, Any]]):
         super().__init__()
         self._tree, self._cap, self._answer = tree, cap, answer
         self._held = np.empty(tree.longest_path)
@@ -203,20 +219,27 @@ class TreeSession(Session):
         self._node = self._reaching = END
 
     def _plan(self) -> Acquire | Stop:
-        target = ROOT if self._node == END else int(next_node(self._tree.arrays, self._node, self._held))
+        target = ROOT if self._node == END else self._next_node()
         features: tuple[Feature, ...] = ()
         while target != END and (step := self._tree.steps[target]).path_cost <= self._cap:
             features += step.asks
             self._reaching = target
-            if step.decides:
+            if step.upper != step.lower:  # where to go from there depends on what is asked for
                 break
-            target = step.onward
+            target = step.upper
         if self._reaching == self._node:
             return self._stop("done" if target == END else "cap")
         if not features:  # the purchase before this one paid for all that is needed here
             self._receive([])
             return self._plan()
         return Acquire(features, self._tree.price_between(self._node, self._reaching))
+
+    def _next_node(self) -> int:
+        step = self._tree.steps[self._node]
+        if step.upper == step.lower:
+            return step.upper
+        weighed = weigh(self._held, step.projection, step.features, self._tree.fill)
+        return step.upper if step.projection_intercept + weighed > step.threshold else step.lower
 
     def _receive(self, values: list[float]) -> None:
         first, self._n_held = self._n_held, self._n_held + len(values)
@@ -225,7 +248,5 @@ class TreeSession(Session):
         self.spend = self._tree.steps[self._node].path_cost
 
     def _stop(self, reason: str) -> Stop:
-        score = np.empty(len(self._tree.prior))
-        answer(self._tree.arrays, self._node, self._held, score)
-        prediction, score = self._answer(score)
+        prediction, score = self._answer(self._tree.score(self._node, self._held))
         return Stop(prediction, score, self._node, reason)

@@ -2,7 +2,7 @@
 
 Three ways to pay for as little as possible:
 
-- X'y and the column variances take one pass over the node's rows;
+- X'y and the column variances take a pass over the node's rows each;
 - columns of X'X are computed when a feature is selected, a pass each, until so many have been asked for that one
   blocked symmetric product of everything is the cheaper way;
 - a child's moments are its parent's minus its sibling's, so that a level of the tree costs half a pass.
@@ -52,19 +52,40 @@ class Moments:
         Which of them are at the node.
     weight : ndarray, one per row in `rows`
         How much each counts (its count times its probability of being here).
+    held : sequence of int
+        Columns of X'X that will be needed in any case.
+    ahead : float
+        About how many more will be asked for.
     """
 
-    def __init__(self, data: TrainingRows, rows: np.ndarray, weight: np.ndarray):
+    def __init__(
+        self, data: TrainingRows, rows: np.ndarray, weight: np.ndarray, held: Sequence[int] = (), ahead: float = 0
+    ):
         self.data, self.rows, self.row_weight = data, rows, weight
-        targets = data.targets[rows]
-        factors = np.column_stack([weight, weight[:, None] * targets])
-        sums = _products(data.X, rows, data.shift, factors)
         self.weight = weight.sum()
-        self.sums, self.cross = sums[0], sums[1:].T  # Σ w x and Σ w x y'
-        self.squares = _squares(data.X, rows, data.shift, weight)  # Σ w x²
-        self.target_sums = weight @ targets
-        self.target_squares = weight @ targets**2
         self._columns: dict[int, np.ndarray] = {}  # of X'X, as far as they are known
+        if self._better_all_at_once(len(held) + ahead):
+            self._take_full_product()
+        else:
+            self._take_passes()
+            self.want(held)
+
+    def _take_passes(self) -> None:
+        targets = self.data.targets[self.rows]
+        factors = self.row_weight[:, None] * np.column_stack([np.ones(len(targets)), targets])
+        sums = _products(self.data.X, self.rows, self.data.shift, factors)
+        self.sums, self.cross = sums[0], sums[1:].T  # Σ w x and Σ w x y'
+        self.squares = _squares(self.data.X, self.rows, self.data.shift, self.row_weight)  # Σ w x²
+        self.target_sums = self.row_weight @ targets
+        self.target_squares = self.row_weight @ targets**2
+
+    def _take_full_product(self) -> None:
+        """Take the same from the full product, in which a column of ones and the targets ride along."""
+        d = self.data.X.shape[1]
+        gram = self._full_product()
+        self.sums, self.cross, self.squares = gram[d, :d], gram[:d, d + 1 :], gram.diagonal()[:d].copy()
+        self.target_sums, self.target_squares = gram[d, d + 1 :], gram.diagonal()[d + 1 :].copy()
+        self._columns = dict(enumerate(gram[:d, :d]))
 
     def without(self, part: "Moments", rows: np.ndarray, weight: np.ndarray) -> "Moments":
         """Return the moments of what is left when `part` of these rows is taken away."""
@@ -116,11 +137,11 @@ class Moments:
         """Centred Σ w y² of each target; exactly zero where it is constant to working precision."""
         return _without_dust(self.target_squares - self.target_sums**2 * self.centring, self.target_squares)
 
-    def want(self, features: Sequence[int], ahead: float = 0) -> None:
-        """Make sure that these columns of X'X are there, when about `ahead` more will be asked for."""
+    def want(self, features: Sequence[int]) -> None:
+        """Make sure that these columns of X'X are there."""
         missing = [f for f in features if f not in self._columns]
-        if self._better_all_at_once(len(missing) + ahead):
-            self._columns = dict(enumerate(self._full_product()))
+        if self._better_all_at_once(len(missing)):
+            self._take_full_product()
         elif missing:
             factors = self.row_weight[:, None] * (self.data.X[self.rows[:, None], missing] - self.data.shift[missing])
             columns = _products(self.data.X, self.rows, self.data.shift, factors)
@@ -134,14 +155,19 @@ class Moments:
         return fits and wanted * PASSES_PER_PRODUCT > n_features > len(self._columns)
 
     def _full_product(self) -> np.ndarray:
-        n_features = self.data.X.shape[1]
+        """Return Σ w z z' for z = (x, 1, y)."""
+        d = self.data.X.shape[1]
+        width = d + 1 + self.data.targets.shape[1]
         scale = np.sqrt(self.row_weight)
-        gram = np.zeros((n_features, n_features))
-        block = np.empty((min(BLOCK_ROWS, len(self.rows)), n_features))
+        gram = np.zeros((width, width))
+        block = np.empty((min(BLOCK_ROWS, len(self.rows)), width))
         for first in range(0, len(self.rows), BLOCK_ROWS):
             part = slice(first, first + BLOCK_ROWS)
-            filled = _gather(self.data.X, self.rows[part], self.data.shift, scale[part], block)
-            gram += filled.T @ filled  # NumPy knows a symmetric product when it sees one, and does half the work
+            rows, z = self.rows[part], block[: len(self.rows) - first]
+            _gather(self.data.X, rows, self.data.shift, scale[part], z)
+            z[:, d] = scale[part]
+            z[:, d + 1 :] = scale[part, None] * self.data.targets[rows]
+            gram += z.T @ z  # NumPy knows a symmetric product when it sees one, and does half the work
         return gram
 
 
@@ -157,10 +183,9 @@ def _filled(X: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(missing, means, X), means
 
 
-def _gather(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, scale: np.ndarray, block: np.ndarray) -> np.ndarray:
-    """Return scale * (X[rows] - shift) in the memory of `block`."""
+def _gather(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, scale: np.ndarray, block: np.ndarray) -> None:
+    """Write scale * (X[rows] - shift) into the first columns of `block`."""
     over_rows(lambda first, last: gather(X, rows, shift, scale, first, last, block), len(rows))
-    return block[: len(rows)]
 
 
 def _products(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray) -> np.ndarray:
