@@ -1,6 +1,6 @@
 """From a price list to one patient: fit under costs with bundles, then acquire a single row step by step.
 
-    python examples/price_list_to_session.py
+python examples/price_list_to_session.py
 """
 
 from thrifty import Acquire, ASTCClassifier, CostModel

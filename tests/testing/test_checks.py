@@ -31,8 +31,8 @@ class Peeking(ASTCRegressor):
     """Reads a feature it never paid for."""
 
     def _run(self, X, cap):
-        score, acquired, spend, exits = super()._run(X, cap)
-        return score + np.nan_to_num(X[:, -1]), acquired, spend, exits
+        run = super()._run(X, cap)
+        return run._replace(score=run.score + np.nan_to_num(X[:, -1]))
 
 
 class Overspending(ASTCRegressor):
@@ -46,8 +46,8 @@ class Understating(ASTCRegressor):
     """Charges less than what it acquired is worth."""
 
     def _run(self, X, cap):
-        score, acquired, spend, exits = super()._run(X, cap)
-        return score, acquired, spend / 2, exits
+        run = super()._run(X, cap)
+        return run._replace(spend=run.spend / 2)
 
 
 def run_all(estimator):

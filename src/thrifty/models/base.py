@@ -5,9 +5,9 @@ A subclass fits `cost_model_` and two drivers of one fitted model, which must ag
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -19,7 +19,14 @@ from thrifty.costs import CostModel
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.session import Feature, Session
 
-Run = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+class Run(NamedTuple):
+    """What a fitted model made of a batch; `acquired` is a function, for few look at its (n, d) result."""
+
+    score: np.ndarray
+    acquired: Callable[[], np.ndarray]
+    spend: np.ndarray
+    exit: np.ndarray
 
 
 class BudgetedEstimator(BaseEstimator, ABC):
@@ -29,7 +36,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
 
     @abstractmethod
     def _run(self, X: np.ndarray, cap: np.ndarray) -> Run:
-        """Return (score, acquired, spend, exit) of a batch; row i may spend at most cap[i]."""
+        """Answer a batch; row i may spend at most cap[i]."""
 
     @abstractmethod
     def _start(self, cap: float) -> Session:
@@ -52,9 +59,9 @@ class BudgetedEstimator(BaseEstimator, ABC):
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
-        score, acquired, spend, exits = self._run(X, self._row_caps(cap, len(X)))
-        self._refuse_unusable_values(X, score, acquired)
-        return Acquisition(self._answer(score), score, acquired, spend, exits)
+        run = self._run(X, self._row_caps(cap, len(X)))
+        self._refuse_unusable_values(X, run)
+        return Acquisition(self._answer(run.score), *run)
 
     def spend(self, X: Any, cap: Any = None) -> np.ndarray:
         """Return what each row is charged, in the unit of the cost model."""
@@ -87,11 +94,11 @@ class BudgetedEstimator(BaseEstimator, ABC):
             )
         return np.full(n_rows, caps)
 
-    def _refuse_unusable_values(self, X: np.ndarray, score: np.ndarray, acquired: np.ndarray) -> None:
+    def _refuse_unusable_values(self, X: np.ndarray, run: Run) -> None:
         """Refuse infinities where they were bought; anywhere else they are never looked at."""
-        if np.isfinite(score).all():
+        if np.isfinite(run.score).all():
             return
-        for row, column in np.argwhere(acquired & np.isinf(X)):
+        for row, column in np.argwhere(run.acquired() & np.isinf(X)):
             raise ValueError(
                 f"{type(self).__name__}: row {row} acquires {self._feature_ids()[column]!r}, which is "
                 f"{X[row, column]}. Pass finite numbers, or NaN for what could not be had."

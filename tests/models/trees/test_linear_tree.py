@@ -52,13 +52,18 @@ def random_tree(seed, n_scores=1, max_nodes=25):
     return nodes, prior, costs, LinearTree([LinearNode(**node) for node in nodes], prior, costs)
 
 
+def run(tree, X, cap):
+    scores, exits = tree.run(X, cap)
+    return scores, tree.acquired_at(exits), tree.spent_at(exits), exits
+
+
 @pytest.mark.parametrize("n_scores", [1, 3])
 @pytest.mark.parametrize("seed", range(12))
 def test_routing_equals_its_naive_twin(seed, n_scores):
     nodes, prior, costs, tree = random_tree(seed, n_scores)
     X = np.random.default_rng(seed).normal(size=(60, N_FEATURES))
     caps = np.random.default_rng(seed).choice([0.0, 2.0, 5.0, 9.0, np.inf], 60)
-    scores, acquired, spend, exits = tree.run(X, caps)
+    scores, acquired, spend, exits = run(tree, X, caps)
     for i, x in enumerate(X):
         exit_, expected, held = walk(nodes, prior, tree.path_cost, x, caps[i])
         assert exits[i] == exit_
@@ -73,7 +78,7 @@ def test_a_session_walks_as_the_batch_does_bit_for_bit(seed):
     *_, tree = random_tree(seed, 2)
     X = np.random.default_rng(seed).normal(size=(20, N_FEATURES))
     for cap in (0.0, 2.0, 5.0, 9.0, np.inf):
-        scores, acquired, spend, exits = tree.run(X, np.full(20, cap))
+        scores, acquired, spend, exits = run(tree, X, np.full(20, cap))
         for i, x in enumerate(X):
             session = TreeSession(tree, cap, lambda score: (None, score))
             asked = []

@@ -1,6 +1,7 @@
 """What every estimator whose fitted form is a tree of linear nodes has in common."""
 
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ class TreeEstimator(BudgetedEstimator):
     tree_: LinearTree
 
     def _run(self, X: np.ndarray, cap: np.ndarray) -> Run:
-        scores, acquired, spend, exits = self.tree_.run(X, cap)
-        return self._shaped(scores), acquired, spend, exits
+        scores, exits = self.tree_.run(X, cap)
+        return Run(self._shaped(scores), partial(self.tree_.acquired_at, exits), self.tree_.spent_at(exits), exits)
 
     def _start(self, cap: float) -> Session:
         return TreeSession(self.tree_, cap, self._answer_one)

@@ -104,20 +104,20 @@ class LinearTree:
             path.append(self.parent[path[-1]])
         return np.concatenate([self._purchases[k] for k in reversed(path)])
 
-    def run(self, X: np.ndarray, cap: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Send rows to their exits; return (scores (n, n_scores), acquired, spend, exit)."""
-        n_rows = len(X)
-        exits = np.empty(n_rows, dtype=np.int64)
-        scores = np.empty((n_rows, len(self.prior)))
-        acquired = np.empty(X.shape, dtype=bool)
+    def run(self, X: np.ndarray, cap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Send rows to their exits; return their scores (n, n_scores) and the exits (n,)."""
+        exits = np.empty(len(X), dtype=np.int64)
+        scores = np.empty((len(X), len(self.prior)))
+        over_rows(lambda first, last: walk_rows(self.arrays, X, cap, first, last, exits, scores), len(X))
+        return scores, exits
 
-        def walk(first: int, last: int) -> None:
-            walk_rows(self.arrays, X, cap, first, last, exits, scores)
-            np.take(self.node_acquires, exits[first:last], axis=0, out=acquired[first:last], mode="wrap")
+    def acquired_at(self, exits: np.ndarray) -> np.ndarray:
+        """Return the features (n, n_features) that rows have acquired at these nodes; -1 stands for none."""
+        return self._node_acquires[exits]
 
-        over_rows(walk, n_rows)
-        nothing = 0.0  # what exit -1, the last entry, has spent
-        return scores, acquired, np.append(self.path_cost, nothing)[exits], exits
+    def spent_at(self, exits: np.ndarray) -> np.ndarray:
+        """Return what rows have spent at these nodes."""
+        return np.append(self.path_cost, 0.0)[exits]  # the last entry serves -1
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -164,15 +164,15 @@ class LinearTree:
                 raise ValueError(f"node {k} has weights of shapes {shapes} for {held.size} features held")
 
     def _price(self, cost_model: CostModel) -> None:
-        self.node_acquires = np.zeros((self.n_nodes + 1, cost_model.n_features), dtype=bool)
+        self._node_acquires = np.zeros((self.n_nodes + 1, cost_model.n_features), dtype=bool)
         self.step_cost = np.empty(self.n_nodes)
         for k in range(self.n_nodes):
             parent = self.parent[k]
-            self.node_acquires[k] = self.node_acquires[parent]  # the line of -1, the root's parent, is empty
-            ledger = Ledger(cost_model, np.flatnonzero(self.node_acquires[k]))
+            self._node_acquires[k] = self._node_acquires[parent]  # the line of -1, the root's parent, is empty
+            ledger = Ledger(cost_model, np.flatnonzero(self._node_acquires[k]))
             self.step_cost[k] = ledger.price_of(self.buys(k))
-            self.node_acquires[k, self.buys(k)] = True
-        self.path_cost = cost_model.of(self.node_acquires[:-1])
+            self._node_acquires[k, self.buys(k)] = True
+        self.path_cost = cost_model.of(self._node_acquires[:-1])
 
     def _flatten(self, nodes: Sequence[LinearNode]) -> TreeArrays:
         n_scores = len(self.prior)
