@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from thrifty.kernels.dot import dot
+
 TOGETHER = np.uint64(32)  # rows whose walks are interleaved
 ONE = np.uint64(1)
 
@@ -35,28 +37,6 @@ class TreeArrays(NamedTuple):
     path_cost: np.ndarray  # (m,) what a row has paid when it is at the node
     prior: np.ndarray  # (k,) the answer of a row that cannot afford the root
     fill: np.ndarray  # (d,) what stands in for a value that was bought but is missing (NaN)
-
-
-@njit(cache=True, nogil=True)
-def dot(held, weights):
-    """Sum held * weights over the weights' length, always in the same eight lanes.
-
-    Without fastmath the order is part of the code, so a row scores the same bits alone and in a batch.
-    """
-    whole = weights.size // 8 * 8
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    for j in range(0, whole, 8):
-        s0 += held[j] * weights[j]
-        s1 += held[j + 1] * weights[j + 1]
-        s2 += held[j + 2] * weights[j + 2]
-        s3 += held[j + 3] * weights[j + 3]
-        s4 += held[j + 4] * weights[j + 4]
-        s5 += held[j + 5] * weights[j + 5]
-        s6 += held[j + 6] * weights[j + 6]
-        s7 += held[j + 7] * weights[j + 7]
-    for j in range(whole, weights.size):
-        s0 += held[j] * weights[j]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
 @njit(cache=True, nogil=True)

@@ -5,7 +5,6 @@ import pytest
 
 from reference.linear_tree import path_units, walk
 from thrifty.costs import CostModel
-from thrifty.kernels.linear_tree import dot
 from thrifty.models.session import Acquire
 from thrifty.models.trees.linear_tree import LinearNode, LinearTree, TreeSession
 
@@ -108,13 +107,6 @@ def test_a_pass_through_chain_is_asked_for_at_once():
     tree = LinearTree(nodes, [0.0], CostModel([0.1, 0.2, 4.0]))
     assert TreeSession(tree, np.inf, tuple).next() == Acquire((0, 1, 2), 4.3)
     assert TreeSession(tree, 0.3, tuple).next() == Acquire((0, 1), 0.3)
-
-
-@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 64, 101])
-def test_dot_sums_what_it_should(n):
-    random = np.random.default_rng(n)
-    held, weights = random.normal(size=n + 5), random.normal(size=n)
-    assert dot(held, weights) == pytest.approx(held[:n] @ weights, abs=1e-12)
 
 
 def leaf(buys=(0,), n_held=1, **links):
