@@ -58,7 +58,7 @@ def test_equals_the_paper(seed, budget, overflow):
         np.ones(len(X)),
         costs.requirement,
         costs.unit_costs,
-        model._node_budgets(),
+        [model._rules().allowance(place) for place in range(7)],
         overflow=overflow,
         min_rows=5,
     )

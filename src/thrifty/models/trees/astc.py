@@ -83,8 +83,7 @@ class _ASTC(TreeEstimator):
         X, y, count = self._validated(X, y, sample_weight)
         targets = self._targets(y)
         data = TrainingRows(X, targets, count, centred=self.fit_intercept)
-        rules = Rules(self._node_budgets(), self.soft, self.overflow, self.min_gain, self.min_samples_leaf)
-        grown = grow(data, self.cost_model_, rules, self._scores)
+        grown = grow(data, self.cost_model_, self._rules(), self._scores)
         self.tree_ = LinearTree(
             [node.linear for node in grown], self._prior(targets, count), self.cost_model_, data.fill
         )
@@ -105,16 +104,16 @@ class _ASTC(TreeEstimator):
             guarantee=1.0 - math.exp(-node.gamma),
         )
 
-    def _node_budgets(self) -> np.ndarray:
-        """Return the allowance of every node of the full tree, in level order."""
-        n_nodes = 2**self.max_depth - 1
-        depths = np.log2(np.arange(n_nodes) + 1).astype(int)
-        if self.node_budget is None:
-            return np.full(n_nodes, self._usual_node_budget())
-        budgets = np.asarray(self.node_budget, dtype=float)
-        if budgets.shape == ():
-            return np.full(n_nodes, budgets)
-        return budgets if len(budgets) == n_nodes else budgets[depths]
+    def _rules(self) -> Rules:
+        node_budget = self._usual_node_budget() if self.node_budget is None else self.node_budget
+        return Rules(
+            self.max_depth,
+            np.asarray(node_budget, dtype=float),
+            self.soft,
+            self.overflow,
+            self.min_gain,
+            self.min_samples_leaf,
+        )
 
     def _usual_node_budget(self) -> float:
         """Return an equal share of everything for each level, but no less than any one feature costs."""

@@ -27,13 +27,21 @@ Scores = Callable[[ForwardFit], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Rules:
-    """How a tree is grown; `budgets` has the allowance of every node of the full tree in level order."""
+    """How a tree is grown; `node_budget` is one allowance, one per depth, or one per node in level order."""
 
-    budgets: np.ndarray
+    max_depth: int
+    node_budget: np.ndarray
     soft: bool
     overflow: str
     min_gain: float
     min_samples_leaf: float
+
+    def allowance(self, place: int) -> float:
+        """Return what the node at a place of the full tree may spend."""
+        if self.node_budget.ndim == 0:
+            return float(self.node_budget)
+        by_depth = len(self.node_budget) == self.max_depth
+        return float(self.node_budget[depth_of(place) if by_depth else place])
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +66,15 @@ class _Opening:
     held: list[int]
 
 
+def depth_of(place: int) -> int:
+    """Return the depth of a place in the full tree."""
+    return (place + 1).bit_length() - 1
+
+
 def grow(data: TrainingRows, cost_model: CostModel, rules: Rules, scores: Scores) -> list[GrownNode]:
     """Return the nodes of the tree in level order; `scores` turns a node's fit into the weights of its answers."""
     ledger = Ledger(cost_model)
-    everyone = Moments(data, np.arange(len(data.X)), data.count, ahead=_appetite(ledger, rules.budgets[0]))
+    everyone = Moments(data, np.arange(len(data.X)), data.count, ahead=_appetite(ledger, rules.allowance(0)))
     scale = np.sqrt(everyone.target_variances().sum() / everyone.weight)
     openings = [_Opening(0, everyone, ledger, [])]
     grown: dict[int, GrownNode] = {}
@@ -76,7 +89,7 @@ def grow(data: TrainingRows, cost_model: CostModel, rules: Rules, scores: Scores
 
 def select_features(opening: _Opening, rules: Rules) -> tuple[ForwardFit, list[int]]:
     """Fit the node on what it holds, then buy greedily within its allowance (eq. 7)."""
-    ledger, budget = opening.ledger, rules.budgets[opening.place]
+    ledger, budget = opening.ledger, rules.allowance(opening.place)
     fit, before = ForwardFit(opening.moments), ledger.spent
     for feature in opening.held:
         fit.admit(feature)
@@ -156,7 +169,7 @@ def _split(opening: _Opening, node: GrownNode, rules: Rules, scale: float) -> li
     """Set the node's threshold and return its children, lower first; none if it is to be a leaf."""
     moments, linear = opening.moments, node.linear
     upper_place, lower_place = 2 * opening.place + 1, 2 * opening.place + 2
-    if lower_place >= len(rules.budgets) or node.r2 >= 1 - NO_GAIN:
+    if depth_of(upper_place) == rules.max_depth or node.r2 >= 1 - NO_GAIN:
         return []
     held = opening.held + list(linear.buys)
     projections = _project(moments, held, linear)
@@ -165,7 +178,7 @@ def _split(opening: _Opening, node: GrownNode, rules: Rules, scale: float) -> li
         return []
     linear.threshold = threshold
     above = expit((projections - threshold) / scale) if rules.soft else (projections > threshold).astype(float)
-    upper, lower = _children(moments, above, held, _appetite(opening.ledger, rules.budgets[upper_place]))
+    upper, lower = _children(moments, above, held, _appetite(opening.ledger, rules.allowance(upper_place)))
     return [
         _Opening(lower_place, lower, opening.ledger.copy(), held),
         _Opening(upper_place, upper, opening.ledger.copy(), held),
