@@ -44,7 +44,4 @@ class Acquisition:
     def __repr__(self) -> str:
         if not len(self):
             return "Acquisition(0 rows)"
-        return (
-            f"Acquisition({len(self)} rows, mean spend {self.spend.mean():.6g}, "
-            f"largest {self.spend.max():.6g}, mean features {self.acquired.sum(axis=1).mean():.3g})"
-        )
+        return f"Acquisition({len(self)} rows, mean spend {self.spend.mean():.6g}, largest {self.spend.max():.6g})"

@@ -30,7 +30,18 @@ class Run(NamedTuple):
 
 
 class BudgetedEstimator(BaseEstimator, ABC):
-    """Base of every estimator that charges for what it acquires."""
+    """Base of every estimator that charges for what it acquires.
+
+    ``acquire``, ``spend``, ``predict`` and ``session`` are built on two drivers that a subclass provides, `_run` for
+    a batch and `_start` for one row, and on `_answer`, which turns scores into predictions. Costs come in as the
+    parameter ``costs`` and are resolved against the columns of X in `_validated`, which ``fit`` calls first. See
+    CONTRIBUTING for how to write one, and ``thrifty.testing.check_estimator`` for what it has to pass.
+
+    Attributes
+    ----------
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    """
 
     cost_model_: CostModel
 
@@ -56,6 +67,11 @@ class BudgetedEstimator(BaseEstimator, ABC):
             was paid for but could not be had.
         cap : float or array-like of shape (n,), optional
             Hard limit on each row's spend. A row that cannot afford its next step is answered with what it has.
+
+        Returns
+        -------
+        Acquisition
+            With prediction, score, acquired, spend and exit of each row.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
@@ -64,35 +80,68 @@ class BudgetedEstimator(BaseEstimator, ABC):
         return Acquisition(self._answer(run.score), *run)
 
     def spend(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Return what each row is charged, in the unit of the cost model."""
+        """Return what each row is charged, in the unit of the cost model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        cap : float or array-like of shape (n,), optional
+            Hard limit on each row's spend.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return self.acquire(X, cap).spend
 
-    def session(self, cap: float | None = None) -> Session:
-        """Start the acquisition of one row whose features are fetched one step at a time."""
+    def session(self, cap: Any = None) -> Session:
+        """Start the acquisition of one row whose features are fetched as they are asked for.
+
+        Parameters
+        ----------
+        cap : float, optional
+            Hard limit on what the session may spend.
+
+        Returns
+        -------
+        Session
+            To be driven by ``next()`` and ``observe()``; it acquires, spends and answers what a batch would.
+        """
         check_is_fitted(self)
+        if np.ndim(cap):
+            raise ValueError(f"{type(self).__name__}: cap is {cap!r}; a session serves one row, so pass one number.")
         return self._start(float(self._row_caps(cap, 1)[0]))
 
     def predict(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Predict each row from the features it acquires."""
+        """Predict each row from the features it acquires.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        cap : float or array-like of shape (n,), optional
+            Hard limit on each row's spend.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         return self.acquire(X, cap).prediction
 
     def _row_caps(self, cap: Any, n_rows: int) -> np.ndarray:
         if cap is None:
             return np.full(n_rows, np.inf)
-        try:
-            caps = np.asarray(cap, dtype=float)
-        except (TypeError, ValueError):
-            caps = np.array(np.nan)
-        if not (caps >= 0).all():  # also refuses NaN
-            raise ValueError(
-                f"{type(self).__name__}: cap is {cap!r}; expected a limit of at least 0 on each row's spend."
-            )
+        caps = np.asarray(cap)
         if caps.shape not in ((), (n_rows,)):
             raise ValueError(
-                f"{type(self).__name__}: cap has shape {caps.shape} but X has {n_rows} rows. "
-                "Pass one number, or one per row."
+                f"{type(self).__name__}: cap has shape {caps.shape}; expected one number, or one for each of the "
+                f"{n_rows} rows."
             )
-        return np.full(n_rows, caps)
+        numeric = np.issubdtype(caps.dtype, np.number)
+        for bad in caps[~(caps >= 0)].ravel()[:1] if numeric else [cap]:  # NaN is not >= 0 either
+            raise ValueError(
+                f"{type(self).__name__}: cap is {bad!r}; expected a limit of at least 0 on each row's spend."
+            )
+        return np.full(n_rows, caps, dtype=float)
 
     def _refuse_unusable_values(self, X: np.ndarray, run: Run) -> None:
         """Refuse infinities where they were bought; anywhere else they are never looked at."""
@@ -145,11 +194,33 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
     classes_: np.ndarray
 
     def decision_function(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Return the log-odds of the second class, or one unnormalised log-probability per class."""
+        """Return the log-odds of the second class, or one unnormalised log-probability per class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        cap : float or array-like of shape (n,), optional
+            Hard limit on each row's spend.
+
+        Returns
+        -------
+        ndarray of shape (n,) for two classes, else (n, n_classes)
+        """
         return self.acquire(X, cap).score
 
     def predict_proba(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Return calibrated class probabilities, columns in the order of ``classes_``."""
+        """Return calibrated class probabilities, columns in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        cap : float or array-like of shape (n,), optional
+            Hard limit on each row's spend.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
         score = self.decision_function(X, cap)
         if score.ndim == 1:
             return np.column_stack([expit(-score), expit(score)])

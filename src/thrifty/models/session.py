@@ -55,11 +55,15 @@ class Session(ABC):
         self._told: dict[Feature, float] = {}
 
     def next(self) -> Acquire | Stop:
-        """Tell what to do now; the same step again until its features have been observed."""
+        """Tell what to do now; the same step again until its features have been observed.
+
+        After a part of them was observed the rest is asked for at a cost of 0, for the step was announced with its
+        whole cost.
+        """
         if self._step is None:
             self._step = self._plan()
         if self._told and isinstance(self._step, Acquire):
-            return Acquire(tuple(f for f in self._step.features if f not in self._told), self._step.cost)
+            return Acquire(tuple(f for f in self._step.features if f not in self._told), 0.0)
         return self._step
 
     def observe(self, values: Mapping[Any, Any]) -> None:

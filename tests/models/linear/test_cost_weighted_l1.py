@@ -6,8 +6,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from thrifty import CostModel, CostWeightedL1Classifier, CostWeightedL1Regressor
 from thrifty.datasets import load_heart
+from thrifty.models.least_squares.moments import TrainingRows
 from thrifty.models.linear.cost_weighted_l1 import _Problem
-from thrifty.models.trees.moments import TrainingRows
 
 
 def regression(seed=0, n=300, d=10):
@@ -26,7 +26,7 @@ def test_solutions_satisfy_the_optimality_conditions(n_targets, weighted):
     X, y = regression()
     Y = np.column_stack([y, *np.random.default_rng(1).normal(size=(n_targets - 1, len(y)))])
     count = np.random.default_rng(2).integers(1, 4, len(X)).astype(float) if weighted else np.ones(len(X))
-    problem = _Problem(TrainingRows(X, Y, count), CostModel(PRICES))
+    problem = _Problem(TrainingRows(X, Y, count), CostModel(PRICES), np.zeros(n_targets))
     weight = problem.largest_weight / 10
     coefficients, grid = problem._solution_path([weight])
     scaled = coefficients[:, :, np.searchsorted(-grid, -weight)]  # weights of columns divided by price

@@ -90,7 +90,7 @@ def test_lazy_columns_and_full_products_choose_alike(n_features, monkeypatch):
     X, y = regression(1, n=3500, d=n_features)
     fits = []
     for passes in (0, 24, 10_000):  # never the full product, the usual mix, always
-        monkeypatch.setattr("thrifty.models.trees.moments.PASSES_PER_PRODUCT", passes)
+        monkeypatch.setattr("thrifty.models.least_squares.moments.PASSES_PER_PRODUCT", passes)
         fits.append(ASTCRegressor(max_depth=4, node_budget=7).fit(X, y))
     for other in fits[1:]:
         assert [n.features for n in other.nodes_] == [n.features for n in fits[0].nodes_]

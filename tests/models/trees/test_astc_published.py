@@ -28,14 +28,6 @@ def test_forest_trees_beat_the_single_l1_classifier_at_every_cost(forest):
     tree = cost_curve(trees, X_test, y_test)
     single = cost_curve(CostWeightedL1Classifier().path(X, y), X_test, y_test)
     limits = (tree.spend.min(), 40.0)
-    print(
-        "\nspend",
-        tree.spend.round(1),
-        "\nerror",
-        (1 - tree.score).round(4),
-        "\nsingle",
-        (1 - single.score.max()).round(4),
-    )
     assert area_under_cost_curve(tree, limits=limits) > area_under_cost_curve(single, limits=limits)
     for spend, score in zip(tree.spend, tree.score, strict=True):
         assert score > single.score[single.best(spend)]

@@ -18,10 +18,10 @@ from sklearn.linear_model import lasso_path
 
 from thrifty.costs import CostModel
 from thrifty.models.base import is_number
+from thrifty.models.least_squares.forward_fit import ForwardFit
+from thrifty.models.least_squares.moments import Moments, TrainingRows
 from thrifty.models.trees.estimator import TreeClassifier, TreeEstimator, TreeRegressor
-from thrifty.models.trees.forward_fit import ForwardFit
 from thrifty.models.trees.linear_tree import END, LinearNode, LinearTree
-from thrifty.models.trees.moments import Moments, TrainingRows
 
 # A feature that costs nothing still has to earn its place: it is penalised as if it cost this share of the mean.
 SMALLEST_PRICE = 1e-3
@@ -76,8 +76,7 @@ class _CostWeightedL1(TreeEstimator):
     def _pose(self, X: Any, y: Any, sample_weight: Any) -> "_Problem":
         X, y, count = self._validated(X, y, sample_weight)
         targets = self._targets(y)
-        self._prior_score = self._prior(targets, count)
-        return _Problem(TrainingRows(X, targets, count), self.cost_model_)
+        return _Problem(TrainingRows(X, targets, count), self.cost_model_, self._prior(targets, count))
 
     def _settle(self, problem: "_Problem", support: np.ndarray) -> Self:
         """Refit on the support, given in the order it entered, and keep its prefixes as a chain."""
@@ -90,10 +89,12 @@ class _CostWeightedL1(TreeEstimator):
             nodes.append(LinearNode(buys, weights, intercepts, weights[0], upper=onward, lower=onward))
         nodes[-1].upper = nodes[-1].lower = END
         self.support_ = np.array(fit.selected, dtype=int)
-        self.tree_ = LinearTree(nodes, self._prior_score, self.cost_model_, problem.data.fill)
+        self.tree_ = LinearTree(nodes, problem.prior, self.cost_model_, problem.data.fill)
         return self
 
     def _refuse_bad_weights(self, cost_weights: Sequence[float]) -> None:
+        if np.ndim(cost_weights) != 1 or not len(cost_weights):
+            raise ValueError(f"{type(self).__name__}: cost_weights is {cost_weights!r}; expected a list of numbers.")
         for weight in cost_weights:
             if not is_number(weight, 0):
                 raise ValueError(f"{type(self).__name__}: cost_weight is {weight!r}; expected a number of at least 0.")
@@ -102,8 +103,8 @@ class _CostWeightedL1(TreeEstimator):
 class _Problem:
     """A lasso whose columns are divided by their prices, which is the lasso with each weight times its price."""
 
-    def __init__(self, data: TrainingRows, cost_model: CostModel):
-        self.data = data
+    def __init__(self, data: TrainingRows, cost_model: CostModel, prior: np.ndarray):
+        self.data, self.prior = data, prior
         self.moments = Moments(data, np.arange(len(data.X)), data.count)
         prices = cost_model.of(np.eye(cost_model.n_features, dtype=bool))
         prices = np.maximum(prices, SMALLEST_PRICE * prices.mean()) if prices.any() else np.ones_like(prices)
@@ -171,8 +172,22 @@ class CostWeightedL1Regressor(_CostWeightedL1, TreeRegressor):
 class CostWeightedL1Classifier(_CostWeightedL1, TreeClassifier):
     """One sparse linear classifier for all rows, dear features penalised in proportion to their cost.
 
-    Parameters and attributes are those of :class:`CostWeightedL1Regressor`; targets are +-1 for two classes and
-    one-hot for more, and the refitted scores are calibrated to log-odds.
+    Targets are +-1 for two classes and one-hot for more; the refitted scores are calibrated to log-odds.
+
+    Parameters
+    ----------
+    costs : array-like, dict, CostModel or None
+        What each feature costs to acquire; ``None`` means one unit each.
+    cost_weight : float, default=0.01
+        Penalty per unit of cost, on columns and targets of unit variance.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    support_ : ndarray of int
+        The features bought, in the order in which they entered the model.
+    tree_ : LinearTree
+        A chain: its k-th node is the model on the features of the first k steps.
 
     Examples
     --------

@@ -16,16 +16,20 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from thrifty.models.base import is_number
+from thrifty.models.least_squares.moments import TrainingRows
 from thrifty.models.session import Feature
 from thrifty.models.trees.estimator import TreeClassifier, TreeEstimator, TreeRegressor
 from thrifty.models.trees.greedy_growth import GrownNode, Rules, grow
 from thrifty.models.trees.linear_tree import LinearTree
-from thrifty.models.trees.moments import TrainingRows
 
 
 @dataclass(frozen=True)
 class NodeReport:
     """What a node of a fitted ASTC is made of, and how good its greedy choice is guaranteed to be.
+
+    ``features`` are all in its model, in the order selected, those of the path first; ``bought`` are the ones it
+    acquires itself, for ``spend`` on top of what the path has paid. ``n_samples`` is the number of training rows, a
+    sum of probabilities if the tree is soft.
 
     ``gamma`` is lambda_min of the correlation matrix of the node's features, a lower bound on the submodularity
     ratio (Das and Kempe, 2011): greedy selection reaches at least the share ``guarantee`` = 1 - exp(-gamma) of the
@@ -122,10 +126,13 @@ class _ASTC(TreeEstimator):
 
     def _refuse_bad_parameters(self) -> None:
         owner = type(self).__name__
-        if not isinstance(self.max_depth, int | np.integer) or self.max_depth < 1:
+        if not isinstance(self.max_depth, int | np.integer) or self.max_depth is True or self.max_depth < 1:
             raise ValueError(
                 f"{owner}: max_depth is {self.max_depth!r}; expected a whole number of levels, at least 1."
             )
+        for name in ("soft", "fit_intercept"):
+            if not isinstance(value := getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{owner}: {name} is {value!r}; expected True or False.")
         if self.overflow not in ("stop", "skip"):
             raise ValueError(f"{owner}: overflow is {self.overflow!r}; expected 'stop' or 'skip'.")
         for name, minimum in (("min_gain", 0), ("min_samples_leaf", 1)):
@@ -147,8 +154,10 @@ class _ASTC(TreeEstimator):
             )
 
 
-_PARAMETERS = """
-    Parameters
+class ASTCRegressor(_ASTC, TreeRegressor):
+    """Approximately submodular tree of linear regressors: each node buys what explains its rows best for its price.
+
+        Parameters
     ----------
     costs : array-like, dict, CostModel or None
         What each feature costs to acquire; ``None`` means one unit each.
@@ -156,8 +165,8 @@ _PARAMETERS = """
         Levels of the tree: at most ``2**max_depth - 1`` nodes, ``max_depth`` of them on a path.
     node_budget : float, sequence or None
         What a node may spend on features its path has not bought: one number, one per depth, or one per node of the
-        full tree in level order (the upper child first). ``None`` allows the total cost divided by
-        ``max_depth``, or the price of the dearest feature if that is more.
+        full tree in level order (the upper child first). ``None`` allows the total cost divided by ``max_depth``, or
+        the price of the dearest feature if that is more.
     soft : bool, default=False
         Train each node on all rows, weighted by the product of sigmoids of reaching it, instead of on the rows
         that do. The sigmoid is taken of the score in standard deviations of the target. Prediction is hard.
@@ -167,59 +176,101 @@ _PARAMETERS = """
     min_gain : float, default=1e-4
         A feature whose units are all paid is taken at no charge while it adds more than this to R².
     fit_intercept : bool, default=True
+        Whether the nodes' models have an intercept.
     min_samples_leaf : float, default=20
         A node is split only if each child gets this many rows.
     random_state : int, RandomState or None
-        Picks the rows that calibrate the probabilities of nodes with many; everything else is deterministic.
+        Not used: growing the tree leaves nothing to chance. Here because users expect it.
 
     Attributes
     ----------
     tree_ : LinearTree
+        The fitted nodes.
     nodes_ : list of NodeReport
         Per node its features, spend, R² and the guarantee of its greedy selection.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X had any.
 
     References
     ----------
     Kusner, Chen, Zhou, Xu, Weinberger, Chen (2014). Feature-Cost Sensitive Learning with Submodular Trees of
     Classifiers. AAAI.
-"""
 
+        Examples
+        --------
+        A perfect model of the quadrants needs two signs at 1 and one dear feature at 10 for every row, 12 in all:
 
-class ASTCRegressor(_ASTC, TreeRegressor):
-    """Greedy tree of linear regressors: each node buys what explains its rows best for its price.
-    {parameters}
-    Examples
-    --------
-    A perfect model of the quadrants needs two signs at 1 and one dear feature at 10 for every row, 12 in all:
-
-    >>> from thrifty import ASTCRegressor
-    >>> from thrifty.datasets import make_quadrants
-    >>> data = make_quadrants(2000, random_state=0)
-    >>> model = ASTCRegressor(costs=data.costs, max_depth=3, node_budget=[1, 1, 10]).fit(data.X, data.y)
-    >>> float(model.spend(data.X).max())
-    12.0
+        >>> from thrifty import ASTCRegressor
+        >>> from thrifty.datasets import make_quadrants
+        >>> data = make_quadrants(2000, random_state=0)
+        >>> model = ASTCRegressor(costs=data.costs, max_depth=3, node_budget=[1, 1, 10]).fit(data.X, data.y)
+        >>> float(model.spend(data.X).max())
+        12.0
     """
 
 
 class ASTCClassifier(_ASTC, TreeClassifier):
-    """Greedy tree of linear classifiers: each node buys what separates its rows best for its price.
+    """Approximately submodular tree of classifiers: each node buys what separates its rows best for its price.
 
-    Two classes are fitted as targets of +-1; more share one selection over one-hot targets, and are routed by the
-    direction in which their scores vary most.
-    {parameters}
-    Examples
-    --------
-    >>> from thrifty import ASTCClassifier
-    >>> from thrifty.datasets import load_heart
-    >>> heart = load_heart()
-    >>> model = ASTCClassifier(costs=heart.costs, max_depth=2, node_budget=5).fit(heart.X, heart.y)
-    >>> acquisition = model.acquire(heart.X, cap=10)
-    >>> bool(acquisition.spend.max() <= 10)
-    True
+        Two classes are fitted as targets of +-1; more share one selection over one-hot targets, and are routed by the
+        direction in which their scores vary most.
+
+        Parameters
+    ----------
+    costs : array-like, dict, CostModel or None
+        What each feature costs to acquire; ``None`` means one unit each.
+    max_depth : int, default=5
+        Levels of the tree: at most ``2**max_depth - 1`` nodes, ``max_depth`` of them on a path.
+    node_budget : float, sequence or None
+        What a node may spend on features its path has not bought: one number, one per depth, or one per node of the
+        full tree in level order (the upper child first). ``None`` allows the total cost divided by ``max_depth``, or
+        the price of the dearest feature if that is more.
+    soft : bool, default=False
+        Train each node on all rows, weighted by the product of sigmoids of reaching it, instead of on the rows
+        that do. The sigmoid is taken of the score in standard deviations of the target. Prediction is hard.
+    overflow : {"stop", "skip"}, default="stop"
+        When the best candidate does not fit into the node's allowance: end there, as in the paper, or go on with the
+        best that does.
+    min_gain : float, default=1e-4
+        A feature whose units are all paid is taken at no charge while it adds more than this to R².
+    fit_intercept : bool, default=True
+        Whether the nodes' models have an intercept.
+    min_samples_leaf : float, default=20
+        A node is split only if each child gets this many rows.
+    random_state : int, RandomState or None
+        Not used: growing the tree leaves nothing to chance. Here because users expect it.
+
+    Attributes
+    ----------
+    tree_ : LinearTree
+        The fitted nodes.
+    nodes_ : list of NodeReport
+        Per node its features, spend, R² and the guarantee of its greedy selection.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in the order of ``predict_proba``'s columns.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X had any.
+
+    References
+    ----------
+    Kusner, Chen, Zhou, Xu, Weinberger, Chen (2014). Feature-Cost Sensitive Learning with Submodular Trees of
+    Classifiers. AAAI.
+
+        Examples
+        --------
+        >>> from thrifty import ASTCClassifier
+        >>> from thrifty.datasets import load_heart
+        >>> heart = load_heart()
+        >>> model = ASTCClassifier(costs=heart.costs, max_depth=2, node_budget=5).fit(heart.X, heart.y)
+        >>> acquisition = model.acquire(heart.X, cap=10)
+        >>> bool(acquisition.spend.max() <= 10)
+        True
     """
-
-
-for _class in (ASTCRegressor, ASTCClassifier):
-    _class.__doc__ = (_class.__doc__ or "").replace("{parameters}", _PARAMETERS.strip("\n").lstrip())

@@ -5,12 +5,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from thrifty.models.base import BudgetedClassifier, BudgetedEstimator, BudgetedRegressor, Run
+from thrifty.models.least_squares.calibration import fit_log_odds, leave_one_out, prior_log_odds
+from thrifty.models.least_squares.forward_fit import ForwardFit
 from thrifty.models.session import Session
-from thrifty.models.trees.calibration import fit_log_odds, leave_one_out, prior_log_odds
-from thrifty.models.trees.forward_fit import ForwardFit
 from thrifty.models.trees.linear_tree import LinearTree, TreeSession
 
 CALIBRATION_ROWS = 4096  # a slope and an offset need no more
@@ -64,9 +63,7 @@ class TreeClassifier(BudgetedClassifier, TreeEstimator):
 
     def _scores(self, fit: ForwardFit) -> tuple[np.ndarray, np.ndarray]:
         weights, intercepts = fit.coefficients()
-        rows, row_weight, probability = fit.moments.sample(
-            CALIBRATION_ROWS, check_random_state(getattr(self, "random_state", None))
-        )
+        rows, row_weight, probability = fit.moments.sample(CALIBRATION_ROWS)
         data = fit.moments.data
         values = data.X[rows[:, None], fit.selected].astype(float)
         targets = data.targets[rows] + data.target_shift

@@ -15,9 +15,9 @@ from scipy.special import expit
 from thrifty.costs import CostModel, Ledger
 from thrifty.kernels.linear_tree import project_rows
 from thrifty.kernels.threads import over_rows
-from thrifty.models.trees.forward_fit import ForwardFit
+from thrifty.models.least_squares.forward_fit import ForwardFit
+from thrifty.models.least_squares.moments import Moments, TrainingRows
 from thrifty.models.trees.linear_tree import END, LinearNode
-from thrifty.models.trees.moments import Moments, TrainingRows
 
 TIE = 1e-9  # relative difference in gain per cost below which the lower column index wins
 NO_GAIN = 1e-12  # what rounding errors can pretend to add to R²

@@ -9,7 +9,7 @@ process, carried out on X'X instead of X.
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from thrifty.models.trees.moments import Moments
+from thrifty.models.least_squares.moments import Moments
 
 COLLINEAR = 1e-9  # share of a column's variance below which the rest of it counts as rounding error
 

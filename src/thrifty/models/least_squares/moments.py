@@ -11,6 +11,7 @@ All sums are about the means of the whole training set (the shifts), so that not
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -97,11 +98,9 @@ class Moments:
         rest._columns = {f: self._columns[f] - part._columns[f] for f in known}
         return rest
 
-    def sample(self, size: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return at most `size` of the rows, what each weighs, and the probability that it is here."""
-        chosen = np.arange(len(self.rows))
-        if len(chosen) > size:
-            chosen = np.sort(random.choice(len(chosen), size, replace=False))
+    def sample(self, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return at most `size` of the rows, evenly spread, what each weighs, and the probability that it is here."""
+        chosen = np.linspace(0, len(self.rows) - 1, min(size, len(self.rows))).astype(int)
         rows, weight = self.rows[chosen], self.row_weight[chosen]
         return rows, weight, weight / self.data.count[rows]
 
@@ -190,22 +189,20 @@ def _gather(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, scale: np.ndarra
 
 def _products(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """Return factors' (X[rows] - shift), of shape (n_factors, n_features)."""
-    shape = (factors.shape[1], X.shape[1])
-
-    def work(first: int, last: int) -> np.ndarray:
-        out = np.zeros(shape)
-        products(X, rows, shift, factors, first, last, out)
-        return out
-
-    return sum(over_rows(work, len(rows)), np.zeros(shape))
+    return _summed(products, X, rows, shift, factors, (factors.shape[1], X.shape[1]))
 
 
 def _squares(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the weighted sums of (X[rows] - shift)**2 over the rows."""
+    return _summed(squares, X, rows, shift, weight, (X.shape[1],))
+
+
+def _summed(kernel: Any, X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray, shape: Any) -> Any:
+    """Run a kernel that adds to its output on row blocks, each with an output of its own, and add those up."""
 
     def work(first: int, last: int) -> np.ndarray:
-        out = np.zeros(X.shape[1])
-        squares(X, rows, shift, weight, first, last, out)
+        out = np.zeros(shape)
+        kernel(X, rows, shift, factors, first, last, out)
         return out
 
-    return sum(over_rows(work, len(rows)), np.zeros(X.shape[1]))
+    return sum(over_rows(work, len(rows)), np.zeros(shape))
