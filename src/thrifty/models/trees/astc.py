@@ -157,7 +157,7 @@ class _ASTC(TreeEstimator):
 class ASTCRegressor(_ASTC, TreeRegressor):
     """Approximately submodular tree of linear regressors: each node buys what explains its rows best for its price.
 
-        Parameters
+    Parameters
     ----------
     costs : array-like, dict, CostModel or None
         What each feature costs to acquire; ``None`` means one unit each.
@@ -200,26 +200,26 @@ class ASTCRegressor(_ASTC, TreeRegressor):
     Kusner, Chen, Zhou, Xu, Weinberger, Chen (2014). Feature-Cost Sensitive Learning with Submodular Trees of
     Classifiers. AAAI.
 
-        Examples
-        --------
-        A perfect model of the quadrants needs two signs at 1 and one dear feature at 10 for every row, 12 in all:
+    Examples
+    --------
+    A perfect model of the quadrants needs two signs at 1 and one dear feature at 10 for every row, 12 in all:
 
-        >>> from thrifty import ASTCRegressor
-        >>> from thrifty.datasets import make_quadrants
-        >>> data = make_quadrants(2000, random_state=0)
-        >>> model = ASTCRegressor(costs=data.costs, max_depth=3, node_budget=[1, 1, 10]).fit(data.X, data.y)
-        >>> float(model.spend(data.X).max())
-        12.0
+    >>> from thrifty import ASTCRegressor
+    >>> from thrifty.datasets import make_quadrants
+    >>> data = make_quadrants(2000, random_state=0)
+    >>> model = ASTCRegressor(costs=data.costs, max_depth=3, node_budget=[1, 1, 10]).fit(data.X, data.y)
+    >>> float(model.spend(data.X).max())
+    12.0
     """
 
 
 class ASTCClassifier(_ASTC, TreeClassifier):
     """Approximately submodular tree of classifiers: each node buys what separates its rows best for its price.
 
-        Two classes are fitted as targets of +-1; more share one selection over one-hot targets, and are routed by the
-        direction in which their scores vary most.
+    Two classes are fitted as targets of +-1; more share one selection over one-hot targets, and are routed by the
+    direction in which their scores vary most.
 
-        Parameters
+    Parameters
     ----------
     costs : array-like, dict, CostModel or None
         What each feature costs to acquire; ``None`` means one unit each.
@@ -264,13 +264,13 @@ class ASTCClassifier(_ASTC, TreeClassifier):
     Kusner, Chen, Zhou, Xu, Weinberger, Chen (2014). Feature-Cost Sensitive Learning with Submodular Trees of
     Classifiers. AAAI.
 
-        Examples
-        --------
-        >>> from thrifty import ASTCClassifier
-        >>> from thrifty.datasets import load_heart
-        >>> heart = load_heart()
-        >>> model = ASTCClassifier(costs=heart.costs, max_depth=2, node_budget=5).fit(heart.X, heart.y)
-        >>> acquisition = model.acquire(heart.X, cap=10)
-        >>> bool(acquisition.spend.max() <= 10)
-        True
+    Examples
+    --------
+    >>> from thrifty import ASTCClassifier
+    >>> from thrifty.datasets import load_heart
+    >>> heart = load_heart()
+    >>> model = ASTCClassifier(costs=heart.costs, max_depth=2, node_budget=5).fit(heart.X, heart.y)
+    >>> acquisition = model.acquire(heart.X, cap=10)
+    >>> bool(acquisition.spend.max() <= 10)
+    True
     """
