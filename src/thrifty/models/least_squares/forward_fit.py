@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 
 from thrifty.models.least_squares.moments import Moments
 
-COLLINEAR = 1e-9  # share of a column's variance below which the rest of it counts as rounding error
+COLLINEAR = 1e-10  # share of a column's variance below which the rest of it counts as rounding error
 
 
 class ForwardFit:

@@ -7,11 +7,13 @@ Three ways to pay for as little as possible:
   blocked symmetric product of everything is the cheaper way;
 - a child's moments are its parent's minus its sibling's, so that a level of the tree costs half a pass.
 
-All sums are about the means of the whole training set (the shifts), so that nothing cancels.
+Sums are taken about an origin, at first the means of the whole training set, so that little cancels. Where a node's
+rows lie so far from it, or its sibling's so much farther, that too little of a column's variance is left after the
+subtractions, the node's moments are taken anew about its own means.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +23,16 @@ from thrifty.kernels.threads import over_rows
 # A column is a pass at memory speed, the full product runs at BLAS-3 speed: on current machines the latter costs
 # as much as about d / 24 passes.
 PASSES_PER_PRODUCT = 24
-DUST = 1e-10  # share of the raw second moment that subtracting the mean can leave as rounding error
+TRUSTED = 1e-4  # smallest share of what was summed up that may be left of a column as its variance
+NOISE = 1e-14  # spread, relative to its mean, that a constant column can show through rounding
 BLOCK_ROWS = 8192  # rows copied at a time for the full product
+
+
+class Origin(NamedTuple):
+    """The point that moments are taken about."""
+
+    features: np.ndarray
+    targets: np.ndarray
 
 
 class TrainingRows:
@@ -38,9 +48,9 @@ class TrainingRows:
         if np.isnan(self.fill).any():
             X, self.fill = _filled(X, count)
         self.X = X
-        self.shift = self.fill if centred else np.zeros(X.shape[1])
-        self.target_shift = count @ targets / count.sum() if centred else np.zeros(targets.shape[1])
-        self.targets = targets - self.target_shift
+        self.targets = targets
+        nowhere = Origin(np.zeros(X.shape[1]), np.zeros(targets.shape[1]))
+        self.origin = Origin(self.fill, count @ targets / count.sum()) if centred else nowhere
 
 
 class Moments:
@@ -57,12 +67,21 @@ class Moments:
         Columns of X'X that will be needed in any case.
     ahead : float
         About how many more will be asked for.
+    origin : Origin, optional
+        What they are taken about; that of the data by default.
     """
 
     def __init__(
-        self, data: TrainingRows, rows: np.ndarray, weight: np.ndarray, held: Sequence[int] = (), ahead: float = 0
+        self,
+        data: TrainingRows,
+        rows: np.ndarray,
+        weight: np.ndarray,
+        held: Sequence[int] = (),
+        ahead: float = 0,
+        origin: Origin | None = None,
     ):
         self.data, self.rows, self.row_weight = data, rows, weight
+        self.origin = origin or data.origin
         self.weight = weight.sum()
         self._columns: dict[int, np.ndarray] = {}  # of X'X, as far as they are known
         if self._better_all_at_once(len(held) + ahead):
@@ -70,13 +89,14 @@ class Moments:
         else:
             self._take_passes()
             self.want(held)
+        self._summed_up = Origin(self.squares, self.target_squares)
 
     def _take_passes(self) -> None:
-        targets = self.data.targets[self.rows]
+        targets = self.data.targets[self.rows] - self.origin.targets
         factors = self.row_weight[:, None] * np.column_stack([np.ones(len(targets)), targets])
-        sums = _products(self.data.X, self.rows, self.data.shift, factors)
+        sums = _products(self.data.X, self.rows, self.origin.features, factors)
         self.sums, self.cross = sums[0], sums[1:].T  # Σ w x and Σ w x y'
-        self.squares = _squares(self.data.X, self.rows, self.data.shift, self.row_weight)  # Σ w x²
+        self.squares = _squares(self.data.X, self.rows, self.origin.features, self.row_weight)  # Σ w x²
         self.target_sums = self.row_weight @ targets
         self.target_squares = self.row_weight @ targets**2
 
@@ -91,12 +111,26 @@ class Moments:
     def without(self, part: "Moments", rows: np.ndarray, weight: np.ndarray) -> "Moments":
         """Return the moments of what is left when `part` of these rows is taken away."""
         rest = object.__new__(Moments)
-        rest.data, rest.rows, rest.row_weight = self.data, rows, weight
+        rest.data, rest.rows, rest.row_weight, rest.origin = self.data, rows, weight, self.origin
+        rest._summed_up = self._summed_up
         for name in ("weight", "sums", "cross", "squares", "target_sums", "target_squares"):
             setattr(rest, name, getattr(self, name) - getattr(part, name))
         known = self._columns.keys() & part._columns.keys()
         rest._columns = {f: self._columns[f] - part._columns[f] for f in known}
         return rest
+
+    def trusted(self, held: Sequence[int], ahead: float) -> "Moments":
+        """Return these moments or, if rounding may have spoilt them, new ones about the node's own means."""
+        columns = [self.data.X[:, f] for f in np.flatnonzero(self.variances() == 0)]
+        columns += [self.data.targets[:, t] for t in np.flatnonzero(self.target_variances() == 0)]
+        if not any(self._varies(column) for column in columns):
+            return self
+        origin = Origin(self.mean, self.target_mean) if self.data.centred else self.data.origin
+        return Moments(self.data, self.rows, self.row_weight, held, ahead, origin)
+
+    def _varies(self, column: np.ndarray) -> bool:
+        values = column[self.rows]
+        return bool(np.ptp(values) > 0 if self.data.centred else values.any())
 
     def sample(self, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return at most `size` of the rows, evenly spread, what each weighs, and the probability that it is here."""
@@ -112,16 +146,16 @@ class Moments:
     @property
     def mean(self) -> np.ndarray:
         """Column means of these rows; zero without intercept."""
-        return self.data.shift + self.sums * self.centring
+        return self.origin.features + self.sums * self.centring
 
     @property
     def target_mean(self) -> np.ndarray:
         """Means of the targets of these rows; zero without intercept."""
-        return self.data.target_shift + self.target_sums * self.centring
+        return self.origin.targets + self.target_sums * self.centring
 
     def variances(self) -> np.ndarray:
         """Centred Σ w x² of each column; exactly zero where a column is constant to working precision."""
-        return _without_dust(self.squares - self.sums**2 * self.centring, self.squares)
+        return self._varying(self.squares - self.sums**2 * self.centring, self._summed_up.features, self.mean)
 
     def covariance(self, feature: int) -> np.ndarray:
         """Centred Σ w x x_feature of every column with one of them."""
@@ -134,7 +168,12 @@ class Moments:
 
     def target_variances(self) -> np.ndarray:
         """Centred Σ w y² of each target; exactly zero where it is constant to working precision."""
-        return _without_dust(self.target_squares - self.target_sums**2 * self.centring, self.target_squares)
+        left = self.target_squares - self.target_sums**2 * self.centring
+        return self._varying(left, self._summed_up.targets, self.target_mean)
+
+    def _varying(self, left: np.ndarray, summed_up: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """Return what is left of second moments after the subtractions, or zero where it may be rounding error."""
+        return np.where(left > np.maximum(TRUSTED * summed_up, self.weight * (NOISE * mean) ** 2), left, 0.0)
 
     def want(self, features: Sequence[int]) -> None:
         """Make sure that these columns of X'X are there."""
@@ -142,8 +181,10 @@ class Moments:
         if self._better_all_at_once(len(missing)):
             self._take_full_product()
         elif missing:
-            factors = self.row_weight[:, None] * (self.data.X[self.rows[:, None], missing] - self.data.shift[missing])
-            columns = _products(self.data.X, self.rows, self.data.shift, factors)
+            factors = self.row_weight[:, None] * (
+                self.data.X[self.rows[:, None], missing] - self.origin.features[missing]
+            )
+            columns = _products(self.data.X, self.rows, self.origin.features, factors)
             self._columns |= zip(missing, columns, strict=True)
 
     def _better_all_at_once(self, n_further: float) -> bool:
@@ -163,15 +204,11 @@ class Moments:
         for first in range(0, len(self.rows), BLOCK_ROWS):
             part = slice(first, first + BLOCK_ROWS)
             rows, z = self.rows[part], block[: len(self.rows) - first]
-            _gather(self.data.X, rows, self.data.shift, scale[part], z)
+            _gather(self.data.X, rows, self.origin.features, scale[part], z)
             z[:, d] = scale[part]
-            z[:, d + 1 :] = scale[part, None] * self.data.targets[rows]
+            z[:, d + 1 :] = scale[part, None] * (self.data.targets[rows] - self.origin.targets)
             gram += z.T @ z  # NumPy knows a symmetric product when it sees one, and does half the work
         return gram
-
-
-def _without_dust(variances: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    return np.where(variances > DUST * squares, variances, 0.0)
 
 
 def _filled(X: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -111,9 +111,9 @@ class _Problem:
         deviation = np.sqrt(self.moments.variances() / self.moments.weight)
         scale = np.divide(1.0, deviation * prices, out=np.zeros_like(prices), where=deviation > 0)
         row_scale = np.sqrt(data.count / data.count.mean())[:, None]
-        self.columns = np.asfortranarray(row_scale * (data.X - data.shift) * scale)
+        self.columns = np.asfortranarray(row_scale * (data.X - data.origin.features) * scale)
         variance = self.moments.target_variances().sum() / self.moments.weight
-        self.targets = row_scale * data.targets / np.sqrt(variance if variance > 0 else 1.0)
+        self.targets = row_scale * (data.targets - data.origin.targets) / np.sqrt(variance if variance > 0 else 1.0)
         correlations = np.linalg.norm(self.columns.T @ self.targets, axis=1) / len(self.targets)
         self.largest_weight = float(correlations.max())  # the smallest cost weight that admits no feature
 

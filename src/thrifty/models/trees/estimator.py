@@ -66,7 +66,7 @@ class TreeClassifier(BudgetedClassifier, TreeEstimator):
         rows, row_weight, probability = fit.moments.sample(CALIBRATION_ROWS)
         data = fit.moments.data
         values = data.X[rows[:, None], fit.selected].astype(float)
-        targets = data.targets[rows] + data.target_shift
+        targets = data.targets[rows]
         left_out = leave_one_out(values @ weights.T + intercepts, targets, probability * fit.leverages(values))
         slope, offsets = fit_log_odds(left_out, targets, row_weight)
         return slope * weights, slope * intercepts + offsets

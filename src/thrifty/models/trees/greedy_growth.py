@@ -162,7 +162,8 @@ def _routing_direction(fit: ForwardFit) -> np.ndarray:
     if len(covariance) == 1:
         return np.ones(1)
     direction = np.linalg.eigh(covariance)[1][:, -1]
-    return direction * np.sign(direction[np.abs(direction).argmax()])
+    sizes = np.abs(direction)
+    return direction * np.sign(direction[np.argmax(sizes >= sizes.max() * (1 - 1e-6))])  # rounding must not decide
 
 
 def _split(opening: _Opening, node: GrownNode, rules: Rules, scale: float) -> list[_Opening]:
@@ -223,7 +224,8 @@ def median_split(values: np.ndarray, weight: np.ndarray, min_side: float) -> flo
     if at_median in edges:
         return median
     edge = edges[np.abs(below[edges] - total / 2).argmin()]
-    return float((ordered[edge] + ordered[edge + 1]) / 2)
+    middle = (ordered[edge] + ordered[edge + 1]) / 2
+    return float(min(middle, np.nextafter(ordered[edge + 1], -np.inf)))  # neighbours may have nothing between them
 
 
 def _weighted_median(ordered: np.ndarray, cumulative: np.ndarray) -> float:
@@ -239,8 +241,9 @@ def _children(moments: Moments, above: np.ndarray, held: list[int], appetite: fl
     shares = (above, 1.0 - above)
     lighter = int(shares[1] @ moments.row_weight < shares[0] @ moments.row_weight)
     (rows, weight), (other_rows, other_weight) = (_share(moments, shares[k]) for k in (lighter, 1 - lighter))
-    small = Moments(moments.data, rows, weight, held, appetite)
+    small = Moments(moments.data, rows, weight, held, appetite, moments.origin)
     large = moments.without(small, other_rows, other_weight)
+    small, large = (child.trusted(held, appetite) for child in (small, large))
     return (small, large) if lighter == 0 else (large, small)
 
 
