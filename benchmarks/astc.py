@@ -56,7 +56,7 @@ def timed_contender(X, y, budget):
 
 def share_of_equal_nodes(model, nodes):
     """Per cent of the nodes whose set of features is the contender's."""
-    equal = [set(report.features) == set(nodes[k]) for k, report in enumerate(model.nodes_)]
+    equal = [set(node.features) == set(nodes[k]) for k, node in enumerate(model.nodes_)]
     return 100.0 * np.mean(equal) if len(equal) == len(nodes) else 0.0
 
 

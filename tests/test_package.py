@@ -1,7 +1,9 @@
 """The package as a whole: its surface, and what importing it costs."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +34,12 @@ def test_all_is_exact_sorted_and_importable():
     for name in thrifty.__all__:
         assert getattr(thrifty, name).__name__ == name
     assert set(thrifty.__all__) <= set(dir(thrifty))
+
+
+def test_type_checkers_see_what_users_see():
+    source = Path(thrifty.__file__).read_text(encoding="utf-8")
+    block = source[source.index("if TYPE_CHECKING:") : source.index("__version__")]
+    assert set(re.findall(r" as (\w+)$", block, flags=re.MULTILINE)) == set(thrifty.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():

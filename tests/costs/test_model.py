@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 from thrifty.costs import CostModel, Ledger
+from thrifty.exceptions import CostError
 
 HEART = CostModel(
     {
@@ -88,11 +89,17 @@ def test_prices_that_are_no_short_decimals_keep_their_value_and_their_order_does
     assert Ledger(model, range(50)).spent == Ledger(model, range(49, -1, -1)).spent == model.total
 
 
-@pytest.mark.parametrize("prices", [[0.0, 0.0], [5e-324, 1e-310], [1e300, 1e-300], [2.0**53, 1.0]])
-def test_extreme_prices_keep_the_total(prices):
+@pytest.mark.parametrize("prices", [[0.0, 0.0], [1e300, 1e295], [1e-300, 1e-299], [1e9, 1.0, 0.5], [1 / 3, 1e8, 0.0]])
+def test_large_and_small_prices_keep_their_value(prices):
     model = CostModel(prices)
-    assert model.total == pytest.approx(sum(prices), rel=1e-15, abs=1e-300)
-    assert model.marginal([False, False])[0] == pytest.approx(prices[0], rel=1e-15, abs=1e-300)
+    assert model.total == pytest.approx(sum(prices), rel=1e-14)
+    np.testing.assert_allclose(model.of(np.eye(len(prices), dtype=bool)), prices, rtol=1e-6)
+
+
+@pytest.mark.parametrize("prices", [[1e300, 1e-300], [1e16, 1.0, 0.5], [1e9, 1e-9, 1 / 3]])
+def test_prices_too_far_apart_to_be_added_are_refused_rather_than_lost(prices):
+    with pytest.raises(CostError, match=r"the prices .* and .* are too far apart to be added up\. Keep prices within"):
+        CostModel(prices)
 
 
 def test_many_rows_cost_what_they_cost_one_by_one():

@@ -51,8 +51,9 @@ def _usage(error: Exception) -> str:
     """Say what was typed wrong, and how to find out what is right."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "thrifty"
-    wrong = error.format_message().rstrip(".")  # type: ignore[attr-defined]
-    return f"{wrong}. Run '{command} --help' for what it takes."
+    wrong = error.format_message()  # type: ignore[attr-defined]
+    wrong = wrong if wrong.endswith(("?", ".")) else f"{wrong}."
+    return f"{wrong} Run '{command} --help' for what it takes."
 
 
 def _refuse(message: str) -> int:

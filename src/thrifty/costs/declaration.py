@@ -6,6 +6,7 @@ Features become column indices here, so that nothing behind this file has to loo
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -159,6 +160,8 @@ def parse_price(value: Any, owner: str) -> float:
 
 
 def _parse_costs(costs: Any) -> tuple[tuple[str, ...] | None, tuple[float | None, ...]]:
+    if isinstance(costs, str | os.PathLike):
+        raise CostError(f"costs is {shown(costs)}. To read a price list, pass CostModel.from_file({str(costs)!r}).")
     try:
         names, values = _named(costs) if hasattr(costs, "items") else (None, list(costs))
     except TypeError:

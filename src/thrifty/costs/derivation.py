@@ -60,12 +60,17 @@ def align(declared: Declaration, n_features: int, feature_names: Sequence[str] |
 
 
 def _align_by_name(declared: Declaration, columns: tuple[str, ...]) -> Declaration:
-    for name in columns:
-        if name not in declared.column_of:
-            raise CostError(f"costs has no price for column {shown(name)} of X. Add one, or drop the column.")
-    for name in declared.labels:
-        if name not in columns:
-            raise CostError(f"costs names {name!r}, which is no column of X. Remove it, or add the column.")
+    unpriced = [name for name in columns if name not in declared.column_of]
+    strangers = [name for name in declared.labels if name not in columns]
+    if unpriced and strangers:
+        raise CostError(
+            f"costs has no price for column {shown(unpriced[0])} of X, but one for {strangers[0]!r}, which is no "
+            "column. Are they meant to be the same?"
+        )
+    for name in unpriced:
+        raise CostError(f"costs has no price for column {shown(name)} of X. Add one, or drop the column.")
+    for name in strangers:
+        raise CostError(f"costs names {name!r}, which is no column of X. Remove it, or add the column.")
     return declared if columns == declared.names else select(declared, columns)
 
 

@@ -19,6 +19,7 @@ from thrifty.exceptions import CostError
 _MOST_TICKS = 2.0**53
 _MOST_DECIMALS = 9
 _ROUNDING = 2.0**-50
+_LARGEST_LOSS = 1e-6  # share of a price that rounding it to ticks may take away
 
 
 def to_ticks(prices: np.ndarray) -> tuple[np.ndarray, float]:
@@ -39,7 +40,13 @@ def to_ticks(prices: np.ndarray) -> tuple[np.ndarray, float]:
             return ticks, scale
     _, exponent = math.frexp(total)
     scale = math.ldexp(1.0, min(53 - exponent, 1023))
-    return np.floor(prices * scale), scale
+    ticks = np.floor(prices * scale)
+    if (lost := prices - ticks / scale > _LARGEST_LOSS * prices).any():
+        raise CostError(
+            f"the prices {prices[lost].min():g} and {prices.max():g} are too far apart to be added up. "
+            "Keep prices within a factor of a thousand million; to rule a feature out, leave it out."
+        )
+    return ticks, scale
 
 
 def _total(prices: np.ndarray) -> float:

@@ -43,7 +43,8 @@ class Units:
             array.setflags(write=False)
 
         shared = self.requirement.sum(axis=0) > 1
-        self._private = self.requirement[:, ~shared] @ self.ticks[~shared]
+        owners = self.requirement[:, ~shared].argmax(axis=0)  # the one feature that requires a private unit
+        self._private = np.bincount(owners, self.ticks[~shared], minlength=len(self.requirement))
         self._shared = self.ticks[shared]
         self._sharers = self.requirement[:, shared].astype(np.float32)
 
@@ -77,7 +78,7 @@ class Units:
     @cached_property
     def alone(self) -> np.ndarray:
         """The ticks of each feature when nothing is paid."""
-        return self.requirement @ self.ticks
+        return self._private + self._sharers @ self._shared
 
     @cached_property
     def bills(self) -> list[list[tuple[int, float]]]:

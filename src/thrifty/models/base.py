@@ -233,15 +233,16 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """Learn the classes and return +-1 in one column for two of them, else one 0/1 column per class."""
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in y, "
-                f"got one class: {self.classes_.tolist()[0]!r}."
+                f"got one class: {classes.tolist()[0]!r}."
             )
-        if len(self.classes_) == 2:
+        self.classes_ = classes
+        if len(classes) == 2:
             return 2.0 * codes[:, None] - 1.0
-        return np.eye(len(self.classes_))[codes]
+        return np.eye(len(classes))[codes]
 
 
 def as_counts(weight: np.ndarray) -> np.ndarray:

@@ -124,7 +124,7 @@ def _numbers(features: Sequence[Feature], values: list[Any]) -> list[float]:
 def _number(feature: Feature, value: Any) -> float:
     try:
         number = math.nan if value is None else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.inf
     if math.isinf(number):
         raise SessionError(f"feature {feature!r} was observed as {value!r}; expected a finite number, or None.")

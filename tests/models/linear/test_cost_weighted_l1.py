@@ -98,6 +98,18 @@ def test_free_features_do_not_break_the_scaling():
     assert CostWeightedL1Regressor(costs=np.zeros(10), cost_weight=0.05).fit(X, y).spend(X).max() == 0
 
 
+@pytest.mark.parametrize(("cost_weights", "message"), [([], "is empty"), (0.1, "is 0.1"), ([0.1, -1], "-1")])
+def test_a_senseless_path_is_named(cost_weights, message):
+    with pytest.raises(ValueError, match=f"CostWeightedL1Regressor: .*{message}"):
+        CostWeightedL1Regressor().path(*regression(), cost_weights=cost_weights)
+
+
+def test_many_rows_leave_nothing_to_chance():
+    X, y = regression(n=6000)
+    first, second = (CostWeightedL1Classifier().fit(X, y > 0).decision_function(X) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
 @pytest.mark.parametrize("weight", [-1, float("nan"), "small", True])
 def test_a_senseless_cost_weight_is_named(weight):
     with pytest.raises(

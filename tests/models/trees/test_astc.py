@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import train_test_split
@@ -10,6 +11,7 @@ from sklearn.model_selection import train_test_split
 from reference import astc as reference
 from thrifty import ASTCClassifier, ASTCRegressor, CostModel
 from thrifty.datasets import load_heart, make_quadrants
+from thrifty.models.trees.greedy_growth import median_split
 
 
 def regression(seed, n=400, d=14, noise=2.0):
@@ -234,6 +236,8 @@ def test_infinity_is_refused_where_it_is_acquired_and_only_there():
     [
         ({"max_depth": 0}, "max_depth is 0; expected a whole number of levels, at least 1"),
         ({"max_depth": 2.5}, "max_depth is 2.5"),
+        ({"max_depth": True}, "max_depth is True"),
+        ({"soft": "no"}, "soft is 'no'; expected True or False"),
         ({"overflow": "pad"}, "overflow is 'pad'; expected 'stop' or 'skip'"),
         ({"min_gain": -1}, "min_gain is -1; expected a number of at least 0"),
         ({"min_samples_leaf": "few"}, "min_samples_leaf is 'few'"),
@@ -251,8 +255,56 @@ def test_bad_parameters_are_named(parameters, message):
         ASTCRegressor(**parameters).fit(*regression(0))
 
 
-@pytest.mark.parametrize("cap", [[1.0, 2.0], "all"])
-def test_bad_caps_are_named(cap):
+@pytest.mark.parametrize(
+    ("cap", "message"),
+    [
+        ([1.0, 2.0], r"cap has shape \(2,\); expected one number, or one for each of the 400 rows"),
+        ("all", "cap is 'all'; expected a limit of at least 0"),
+        (np.r_[np.ones(399), -2.0], r"cap is np.float64\(-2.0\); expected a limit of at least 0"),
+        (float("nan"), "cap is .*nan.*; expected a limit"),
+    ],
+)
+def test_bad_caps_are_named(cap, message):
     X, y = regression(0)
-    with pytest.raises(ValueError, match="ASTCRegressor: cap"):
+    with pytest.raises(ValueError, match=f"ASTCRegressor: {message}"):
         ASTCRegressor().fit(X, y).predict(X, cap=cap)
+
+
+def test_groups_that_lie_far_apart_are_still_told_apart():
+    random = np.random.default_rng(0)
+    group = random.integers(0, 2, 2000)
+    within = random.normal(size=2000)
+    X = np.column_stack([group, 1e6 * group + within])
+    y = np.where(group, 5 + within, -5 - within) + 0.1 * random.normal(size=2000)
+    model = ASTCRegressor(max_depth=2, node_budget=1).fit(X, y)
+    assert min(report.r2 for report in model.nodes_[1:]) > 0.7
+
+
+def test_neighbouring_floats_are_split_or_left_alone():
+    low = np.nextafter(1.0, 2.0)
+    threshold = median_split(np.array([low, np.nextafter(low, 2.0)]), np.ones(2), 1)
+    assert low <= threshold < np.nextafter(low, 2.0)
+
+
+def test_weights_equal_repetition_for_several_classes():
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(150, 4))
+        y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [-0.5, 0.5])
+        count = random.integers(1, 4, 150)
+        weighted = ASTCClassifier().fit(X, y, count).acquire(X)
+        repeated = ASTCClassifier().fit(np.repeat(X, count, axis=0), np.repeat(y, count)).acquire(X)
+        np.testing.assert_allclose(weighted.score, repeated.score, rtol=1e-6, atol=1e-6)
+
+
+def test_a_failed_fit_leaves_no_half_fitted_model():
+    X, y = regression(0)
+    model = ASTCClassifier()
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X, np.zeros(400))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    model.fit(X, y > 0)
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(X, np.zeros(400))
+    assert set(model.predict(X)) == {False, True}

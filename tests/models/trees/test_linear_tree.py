@@ -109,6 +109,11 @@ def test_a_pass_through_chain_is_asked_for_at_once():
     assert TreeSession(tree, 0.3, tuple).next() == Acquire((0, 1), 0.3)
 
 
+def test_terminal_marks_where_rows_may_end():
+    nodes = [leaf(upper=1, lower=2), leaf((1,), 2, upper=-1, lower=3), leaf((1,), 2), leaf((2,), 3)]
+    assert LinearTree(nodes, [0.0], CostModel([1, 1, 1])).terminal.tolist() == [False, True, True, True]
+
+
 def leaf(buys=(0,), n_held=1, **links):
     return LinearNode(list(buys), np.zeros((1, n_held)), np.zeros(1), np.zeros(n_held), **links)
 

@@ -10,6 +10,8 @@ def refuse_unwritable(folder: Path) -> None:
     """Raise an OSError that says what to do if nothing could be written there."""
     if folder.exists() and not folder.is_dir():
         raise OSError(f"--output is '{folder}', which is a file. Pass a folder, or the name of one to be made.")
+    if folder.parent.exists() and not folder.parent.is_dir():
+        raise OSError(f"--output is '{folder}', but '{folder.parent}' is a file. Pass another folder.")
     if not folder.exists() and not folder.parent.is_dir():
         raise OSError(f"--output is '{folder}', but there is no folder '{folder.parent}'. Make it first.")
     try:

@@ -21,8 +21,8 @@ def draw_study(study: Study, unit: str) -> bytes:
     full = (study.full.spend, study.full.accuracy, sentences.FULL)
     trees = _curve([row.tree for row in study.rows], unit)
     static = _curve([row.static for row in study.rows], unit)
-    display = CostCurveDisplay.from_curve(trees, name=sentences.TREE, reference=full)
-    CostCurveDisplay.from_curve(static, name=sentences.STATIC, ax=display.ax_)
+    display = CostCurveDisplay.from_curve(static, name=sentences.STATIC, reference=full)
+    CostCurveDisplay.from_curve(trees, name=sentences.TREE, ax=display.ax_)  # last, so that it lies on top
     display.ax_.set_xlabel(f"mean spend per patient ({unit})")
     display.ax_.yaxis.set_major_formatter("{x:.0%}")
     return _png(display)

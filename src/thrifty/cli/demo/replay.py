@@ -108,13 +108,13 @@ def replay_patient(heart: Any, model: ASTCClassifier, patient: int) -> Replay:
 
 
 def _turns(tree: LinearTree, node: int) -> list[tuple[str, ...]]:
-    """For each purchase on the way to a node, the halves that the patient is sent to before the next one."""
+    """For each purchase on the way to a node, the sides that the patient is sent to before the next one."""
     path = [node]
     while path[0] != ROOT:
         path.insert(0, int(tree.parent[path[0]]))
     turns: list[tuple[str, ...]] = [()]
     for node, child in pairwise(path):
-        turns[-1] += ("riskier half" if tree.upper[node] == child else "safer half",)
+        turns[-1] += ("riskier side" if tree.upper[node] == child else "safer side",)
         if tree.buys(child).size:
             turns.append(())
     return turns

@@ -38,7 +38,8 @@ def finding(study: Study) -> str:
     return (
         f"At a budget of {money(row.budget)} the tree answers {row.tree.accuracy:.1%} of unseen patients correctly for "
         f"${row.tree.spend:.0f} each, {row.tree.spend / full.spend:.0%} of what the full work-up costs. "
-        f"That reaches {full.accuracy:.1%}; the static model within the same budget {row.static.accuracy:.1%}."
+        f"The full work-up reaches {full.accuracy:.1%}, the static model within the same budget "
+        f"{row.static.accuracy:.1%}."
     )
 
 

@@ -43,8 +43,9 @@ def fit_log_odds(scores: np.ndarray, targets: np.ndarray, weight: np.ndarray) ->
 
 def prior_log_odds(targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the log-odds of the classes before anything is known of a row."""
-    mean = weight @ targets / weight.sum()
-    return np.log1p(mean) - np.log1p(-mean) if len(mean) == 1 else np.log(mean)
+    if targets.shape[1] == 1:
+        return np.log(weight @ (targets > 0)) - np.log(weight @ (targets < 0))
+    return np.log(weight @ targets) - np.log(weight.sum())
 
 
 def _binary(log_odds: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ Every row buys the same. The support is held as a chain of nested models in the 
 features in, so that a capped row is answered by the longest affordable prefix.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import lasso_path
 
-from thrifty.costs import CostModel
+from thrifty.costs import CostModel, Ledger
 from thrifty.models.base import is_number
 from thrifty.models.least_squares.forward_fit import ForwardFit
 from thrifty.models.least_squares.moments import Moments, TrainingRows
@@ -50,7 +50,7 @@ class _CostWeightedL1(TreeEstimator):
         return self._settle(problem, problem.supports([self.cost_weight])[0])
 
     def path(
-        self, X: Any, y: Any, sample_weight: Any = None, *, cost_weights: Sequence[float] | None = None
+        self, X: Any, y: Any, sample_weight: Any = None, *, cost_weights: Iterable[float] | None = None
     ) -> list[Self]:
         """Return one fitted model per cost weight, from the one that buys least to the one that buys most.
 
@@ -62,6 +62,9 @@ class _CostWeightedL1(TreeEstimator):
         problem = template._pose(X, y, sample_weight)
         if cost_weights is None:
             cost_weights = problem.largest_weight * np.geomspace(1.0, 1e-3, 100)
+        if not isinstance(cost_weights, Iterable):
+            raise ValueError(f"{type(self).__name__}: cost_weights is {cost_weights!r}; expected a list of numbers.")
+        cost_weights = list(cost_weights)
         self._refuse_bad_weights(cost_weights)
         ordered = sorted((float(weight) for weight in cost_weights), reverse=True)
         settled: dict[tuple[int, ...], Self] = {}  # neighbours on the path often share their support
@@ -93,8 +96,8 @@ class _CostWeightedL1(TreeEstimator):
         return self
 
     def _refuse_bad_weights(self, cost_weights: Sequence[float]) -> None:
-        if np.ndim(cost_weights) != 1 or not len(cost_weights):
-            raise ValueError(f"{type(self).__name__}: cost_weights is {cost_weights!r}; expected a list of numbers.")
+        if not cost_weights:
+            raise ValueError(f"{type(self).__name__}: cost_weights is empty; expected a list of numbers.")
         for weight in cost_weights:
             if not is_number(weight, 0):
                 raise ValueError(f"{type(self).__name__}: cost_weight is {weight!r}; expected a number of at least 0.")
@@ -106,7 +109,7 @@ class _Problem:
     def __init__(self, data: TrainingRows, cost_model: CostModel, prior: np.ndarray):
         self.data, self.prior = data, prior
         self.moments = Moments(data, np.arange(len(data.X)), data.count)
-        prices = cost_model.of(np.eye(cost_model.n_features, dtype=bool))
+        prices = Ledger(cost_model).prices  # of each feature on its own
         prices = np.maximum(prices, SMALLEST_PRICE * prices.mean()) if prices.any() else np.ones_like(prices)
         deviation = np.sqrt(self.moments.variances() / self.moments.weight)
         scale = np.divide(1.0, deviation * prices, out=np.zeros_like(prices), where=deviation > 0)

@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from thrifty.costs import Ledger
 from thrifty.models.base import is_number
 from thrifty.models.least_squares.moments import TrainingRows
 from thrifty.models.session import Feature
@@ -121,7 +122,7 @@ class _ASTC(TreeEstimator):
 
     def _usual_node_budget(self) -> float:
         """Return an equal share of everything for each level, but no less than any one feature costs."""
-        dearest = self.cost_model_.of(np.eye(self.n_features_in_, dtype=bool)).max()
+        dearest = Ledger(self.cost_model_).prices.max()
         return max(self.cost_model_.total / self.max_depth, dearest)
 
     def _refuse_bad_parameters(self) -> None:

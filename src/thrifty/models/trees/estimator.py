@@ -20,6 +20,9 @@ class TreeEstimator(BudgetedEstimator):
 
     tree_: LinearTree
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "tree_")
+
     def _run(self, X: np.ndarray, cap: np.ndarray) -> Run:
         scores, exits = self.tree_.run(X, cap)
         return Run(self._shaped(scores), partial(self.tree_.acquired_at, exits), self.tree_.spent_at(exits), exits)

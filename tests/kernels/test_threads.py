@@ -1,0 +1,39 @@
+"""Row blocks: complete, in order, and safe to enter from many threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from thrifty.kernels import threads
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 4095, 8192, 100_003])
+@pytest.mark.parametrize("cores", [1, 2, 7])
+def test_blocks_cover_every_row_once(monkeypatch, n_rows, cores):
+    monkeypatch.setattr(threads, "n_threads", lambda: cores)
+    blocks = threads.row_blocks(n_rows)
+    assert [row for first, last in blocks for row in range(first, last)] == list(range(n_rows))
+    assert len(blocks) <= cores
+
+
+def test_results_come_in_block_order(monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 4)
+    assert threads.over_rows(lambda first, last: first, 40_000) == [0, 10_000, 20_000, 30_000]
+
+
+def test_an_error_in_a_block_comes_out(monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 3)
+    with pytest.raises(ZeroDivisionError):
+        threads.over_rows(lambda first, last: 1 // first, 30_000)
+
+
+def test_many_threads_may_predict_at_once():
+    from thrifty import ASTCRegressor
+
+    X = np.random.default_rng(0).normal(size=(20_000, 5))
+    model = ASTCRegressor(max_depth=3, node_budget=1).fit(X, X.sum(axis=1))
+    expected = model.predict(X)
+    with ThreadPoolExecutor(8) as pool:
+        for prediction in pool.map(lambda _: model.predict(X), range(24)):
+            np.testing.assert_array_equal(prediction, expected)
