@@ -1,29 +1,24 @@
-"""From a price list to one patient: fit under costs with bundles, then acquire a single row step by step.
+"""From a price list to one patient: read the prices, fit under them, then acquire a single row step by step.
 
 python examples/price_list_to_session.py
 """
 
+from pathlib import Path
+
 from thrifty import Acquire, ASTCClassifier, CostModel
 from thrifty.datasets import load_heart
 
-PRICES = CostModel(
-    {"age": 1, "sex": 1, "cp": 1, "trestbps": 1, "chol": 5.17, "fbs": 3.10, "restecg": 15.50, "ca": 100.90}
-    | {"thalach": 1, "exang": 1, "oldpeak": 1, "slope": 1, "thal": 1},
-    bundles={
-        "blood draw": (["chol", "fbs"], 2.10),
-        "exercise test": (["exang", "oldpeak", "slope"], 86.30),
-        "thallium test": (["thalach", "thal"], 101.90),
-    },
-    unit="CAD",
-)
+PRICES = CostModel.from_file(Path(__file__).with_name("clinic_prices.csv"))
 
 
 def main() -> None:
     """Fit on all patients but the last, then examine the last."""
-    heart = load_heart(as_frame=True)
-    model = ASTCClassifier(costs=PRICES, max_depth=3, node_budget=[4, 90, 110]).fit(heart.X[:-1], heart.y[:-1])
-    patient = heart.X.iloc[-1]
-    session = model.session(cap=250)
+    heart = load_heart()
+    X = heart.X[:, [heart.names.index(name) for name in PRICES.names]]
+    model = ASTCClassifier(costs=PRICES, max_depth=3, node_budget=[3, 20, 110], overflow="skip")
+    model.fit(X[:-1], heart.y[:-1])
+    patient = dict(zip(PRICES.names, X[-1], strict=True))
+    session = model.session(cap=150)
     while isinstance(step := session.next(), Acquire):
         print(f"acquire {', '.join(step.features)} for {step.cost:.2f} {PRICES.unit}")
         session.observe({feature: patient[feature] for feature in step.features})
