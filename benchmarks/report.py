@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+PAUSE = 0.5  # seconds; the threads of a BLAS go on spinning for a while after their work is done
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,18 @@ class Line:
         return self.figure >= self.bar if self.at_least else self.figure <= self.bar
 
 
-def report(title: str, lines: list[Line]) -> bool:
-    """Print the table; tell whether every bar is met."""
+def at_least(what: str, figure: float, bar: float, unit: str = "x") -> Line:
+    """Return a line whose figure has to reach the bar."""
+    return Line(what, figure, bar, True, unit)
+
+
+def at_most(what: str, figure: float, bar: float, unit: str = "x") -> Line:
+    """Return a line whose figure has to stay below the bar."""
+    return Line(what, figure, bar, False, unit)
+
+
+def report(title: str, lines: list[Line]) -> None:
+    """Print the table of what was measured and the bars."""
     table = Table("", "measured", "bar", "", title=title, title_justify="left")
     for line in lines:
         sign = ">=" if line.at_least else "<="
@@ -36,7 +48,13 @@ def report(title: str, lines: list[Line]) -> bool:
             "met" if line.met else "MISSED",
         )
     Console(width=120).print(table)
-    return all(line.met for line in lines)
+
+
+def ratio(work: Callable[[], Any], yardstick: Callable[[], Any], repeats: int = 3) -> float:
+    """Best time of one over best time of the other, measured side by side."""
+    theirs = seconds(yardstick, repeats)
+    sleep(PAUSE)
+    return seconds(work, repeats) / theirs
 
 
 def seconds(work: Callable[[], Any], repeats: int = 3) -> float:

@@ -113,7 +113,13 @@ class LinearTree:
 
     def acquired_at(self, exits: np.ndarray) -> np.ndarray:
         """Return the features (n, n_features) that rows have acquired at these nodes; -1 stands for none."""
-        return self._node_acquires[exits]
+        acquired = np.empty((len(exits), self._node_acquires.shape[1]), dtype=bool)
+
+        def look_up(first: int, last: int) -> None:
+            np.take(self._node_acquires, exits[first:last], axis=0, out=acquired[first:last], mode="wrap")
+
+        over_rows(look_up, len(exits))
+        return acquired
 
     def spent_at(self, exits: np.ndarray) -> np.ndarray:
         """Return what rows have spent at these nodes."""
