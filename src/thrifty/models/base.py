@@ -137,11 +137,13 @@ class BudgetedEstimator(BaseEstimator, ABC):
                 f"{n_rows} rows."
             )
         numeric = np.issubdtype(caps.dtype, np.number)
-        for bad in caps[~(caps >= 0)].ravel()[:1] if numeric else [cap]:  # NaN is not >= 0 either
+        for bad in caps[~(caps >= 0)][:1].tolist() if numeric else [cap]:  # NaN is not >= 0 either
             raise ValueError(
                 f"{type(self).__name__}: cap is {bad!r}; expected a limit of at least 0 on each row's spend."
             )
-        return np.full(n_rows, caps, dtype=float)
+        if caps.dtype in (np.float16, np.float32):
+            caps = caps.astype(str)  # the float32 0.7 means 0.7, not the 0.699999988 that it widens to
+        return np.full(n_rows, caps.astype(float))
 
     def _refuse_unusable_values(self, X: np.ndarray, run: Run) -> None:
         """Refuse infinities where they were bought; anywhere else they are never looked at."""
