@@ -27,7 +27,6 @@ from thrifty.metrics import CostCurve, cost_curve
 BUDGETS = (5.0, 40.0, 70.0, 100.0, 130.0, 170.0, 200.0)
 SHOWN_BUDGET = 100.0  # of the tree that is drawn and replayed
 INNER_FOLDS = 5
-N_COST_WEIGHTS = 100
 
 # Allowances in Canadian dollars. Everybody answers the questions that cost 1 each; a large test costs about 100, and
 # all the small ones together 26.
@@ -119,8 +118,7 @@ def _tree(costs: CostModel, nodes: Sequence[float]) -> ASTCClassifier:
 def static_family(costs: CostModel, seen: Rows) -> Family:
     """One cost-weighted l1 model for all patients, by its cost weight."""
     model = CostWeightedL1Classifier(costs=costs)
-    buys_nothing = model.path(*seen)[0].cost_weight
-    cost_weights = np.geomspace(buys_nothing, 1e-3 * buys_nothing, N_COST_WEIGHTS).tolist()
+    cost_weights = [each.cost_weight for each in model.path(*seen)]
 
     def fit(X: Any, y: Any) -> list[Any]:
         return model.path(X, y, cost_weights=cost_weights)

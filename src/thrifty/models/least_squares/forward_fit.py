@@ -74,7 +74,7 @@ class ForwardFit:
 
     def admit(self, feature: int) -> bool:
         """Bring a feature into the model if it is usable, and tell whether it was."""
-        usable = bool(self._rest[feature] > COLLINEAR * self._variance[feature])
+        usable = bool(self.usable()[feature])
         if usable:
             self.add(feature)
         return usable

@@ -28,8 +28,8 @@ NOISE = 1e-14  # spread, relative to its mean, that a constant column can show t
 BLOCK_ROWS = 8192  # rows copied at a time for the full product
 
 
-class Origin(NamedTuple):
-    """The point that moments are taken about."""
+class PerColumn(NamedTuple):
+    """One number for each feature and each target: an origin that moments are taken about, or second moments."""
 
     features: np.ndarray
     targets: np.ndarray
@@ -49,8 +49,8 @@ class TrainingRows:
             X, self.fill = _filled(X, count)
         self.X = X
         self.targets = targets
-        nowhere = Origin(np.zeros(X.shape[1]), np.zeros(targets.shape[1]))
-        self.origin = Origin(self.fill, count @ targets / count.sum()) if centred else nowhere
+        nowhere = PerColumn(np.zeros(X.shape[1]), np.zeros(targets.shape[1]))
+        self.origin = PerColumn(self.fill, count @ targets / count.sum()) if centred else nowhere
 
 
 class Moments:
@@ -67,7 +67,7 @@ class Moments:
         Columns of X'X that will be needed in any case.
     ahead : float
         About how many more will be asked for.
-    origin : Origin, optional
+    origin : PerColumn, optional
         What they are taken about; that of the data by default.
     """
 
@@ -78,7 +78,7 @@ class Moments:
         weight: np.ndarray,
         held: Sequence[int] = (),
         ahead: float = 0,
-        origin: Origin | None = None,
+        origin: PerColumn | None = None,
     ):
         self.data, self.rows, self.row_weight = data, rows, weight
         self.origin = origin or data.origin
@@ -89,7 +89,7 @@ class Moments:
         else:
             self._take_passes()
             self.want(held)
-        self._summed_up = Origin(self.squares, self.target_squares)
+        self._summed_up = PerColumn(self.squares, self.target_squares)  # what rounding errors are relative to
 
     def _take_passes(self) -> None:
         targets = self.data.targets[self.rows] - self.origin.targets
@@ -125,7 +125,7 @@ class Moments:
         columns += [self.data.targets[:, t] for t in np.flatnonzero(self.target_variances() == 0)]
         if not any(self._varies(column) for column in columns):
             return self
-        origin = Origin(self.mean, self.target_mean) if self.data.centred else self.data.origin
+        origin = PerColumn(self.mean, self.target_mean) if self.data.centred else self.data.origin
         return Moments(self.data, self.rows, self.row_weight, held, ahead, origin)
 
     def _varies(self, column: np.ndarray) -> bool:

@@ -191,19 +191,8 @@ def _project(moments: Moments, held: list[int], linear: LinearNode) -> np.ndarra
     out = np.empty(len(moments.rows))
     features = np.array(held, dtype=np.uint64)
 
-    def work(first: int, last: int) -> None:
-        project_rows(
-            moments.data.X,
-            moments.rows,
-            first,
-            last,
-            features,
-            linear.projection,
-            linear.projection_intercept,
-            out,
-        )
-
-    over_rows(work, len(out))
+    X, rows, weights, intercept = moments.data.X, moments.rows, linear.projection, linear.projection_intercept
+    over_rows(lambda first, last: project_rows(X, rows, first, last, features, weights, intercept, out), len(out))
     return out
 
 
