@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from thrifty.datasets import make_ltr, make_quadrants
+from thrifty.datasets import load_heart, make_ltr, make_ltr_skewed, make_quadrants, skew_ranking
 from thrifty.datasets.yahoo import COUNTS, PRICES, draw_yahoo_prices
 
 
@@ -13,6 +13,18 @@ def quadrants():
 @pytest.fixture(scope="module")
 def ltr():
     return make_ltr(n_queries=400, docs_per_query=20, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def graded():
+    data = make_ltr(n_queries=60, docs_per_query=8, n_features=10, dtype=np.float32, random_state=0)
+    data.test = data.qid % 3 == 0
+    return data
+
+
+@pytest.fixture(scope="module")
+def skewed(graded):
+    return skew_ranking(graded)
 
 
 def prices_of(data):
@@ -63,6 +75,25 @@ class TestQuadrants:
     def test_no_rows_is_refused_by_name(self):
         with pytest.raises(ValueError, match="n_samples == 0"):
             make_quadrants(0)
+
+    def test_label_means_go_round_the_plane(self):
+        data = make_quadrants(4000, label_means=(27, 9, -9, -27), random_state=0)
+        x, z = data.points.T
+        going_round = [(x > 0) & (z > 0), (x < 0) & (z > 0), (x < 0) & (z < 0), (x > 0) & (z < 0)]
+        np.testing.assert_allclose([data.y[part].mean() for part in going_round], [27, 9, -9, -27], atol=0.15)
+        strangers = data.X[:, 2:][np.arange(4) != data.quadrant[:, None]]
+        assert set(np.unique(np.round(strangers / 9).astype(int)).tolist()) == {-3, -1, 1, 3}
+
+    def test_the_default_draws_what_it_always_drew(self):
+        first = [13.33138015734403, -14.723554240479, 15.700544885349391, 14.555232544317215]
+        data = make_quadrants(20, random_state=3)
+        assert data.y[:4].tolist() == first
+        np.testing.assert_array_equal(data.X, make_quadrants(20, label_means=[-15, -5, 15, 5.0], random_state=3).X)
+
+    @pytest.mark.parametrize("label_means", [(1, 2, 3), 5.0, None, "abcd", (1, 2, 3, np.nan), [[1, 2], [3, 4]]])
+    def test_other_than_four_label_means_are_refused(self, label_means):
+        with pytest.raises(ValueError, match=r"make_quadrants: label_means is .* expected four numbers"):
+            make_quadrants(5, label_means=label_means)
 
 
 class TestYahooPrices:
@@ -139,6 +170,60 @@ class TestLtr:
     def test_sizes_below_one_are_refused_by_name(self, name):
         with pytest.raises(ValueError, match=f"{name} == 0"):
             make_ltr(**{name: 0})
+
+
+class TestSkewed:
+    def test_relevant_rows_stand_once_and_others_ten_times(self, graded, skewed):
+        row_of = {row.tobytes(): i for i, row in enumerate(graded.X)}
+        assert len(row_of) == len(graded.X)
+        origin = np.array([row_of[row.tobytes()] for row in skewed.X])
+        np.testing.assert_array_equal(np.bincount(origin), np.where(graded.y >= 3, 1, 10))
+        np.testing.assert_array_equal(skewed.y, graded.y[origin] >= 3)
+        for key in ("qid", "region", "test"):
+            np.testing.assert_array_equal(skewed[key], graded[key][origin])
+        assert [skewed.target_names[y] for y in (0, 1)] == ["irrelevant", "relevant"]
+
+    def test_fields_and_types_are_kept(self, graded, skewed):
+        assert set(skewed) == {*graded, "target_names"}
+        assert skewed.X.dtype == np.float32
+        assert skewed.y.dtype == np.int64
+        assert skewed.costs is graded.costs
+        assert (np.diff(skewed.qid) >= 0).all()
+        n_relevant = (skewed.y == 1).sum()
+        assert f"1 relevant row to {(len(skewed.y) - n_relevant) / n_relevant:.3g} others" in skewed.description
+
+    def test_scattered_queries_are_brought_together(self, graded):
+        order = np.random.default_rng(0).permutation(len(graded.y))
+        scattered = type(graded)(**{**graded, **{key: graded[key][order] for key in ("X", "y", "qid")}})
+        again = skew_ranking(scattered, n_copies=2)
+        assert (np.diff(again.qid) >= 0).all()
+        expected = np.bincount(graded.qid, weights=np.where(graded.y >= 3, 1, 2))
+        np.testing.assert_array_equal(np.bincount(again.qid), expected)
+
+    def test_about_one_to_ninety(self):
+        data = make_ltr_skewed(n_queries=50, n_features=8, random_state=1)
+        assert (data.y == 0).sum() / (data.y == 1).sum() == pytest.approx(90, rel=0.02)
+        same = skew_ranking(make_ltr(n_queries=50, n_features=8, random_state=1))
+        np.testing.assert_array_equal(data.X, same.X)
+
+    def test_parameters_are_passed_on(self):
+        data = make_ltr_skewed(20, 6, 4, relevant_from=2, n_copies=1, dtype=np.float32, random_state=1)
+        graded = make_ltr(20, 6, 4, dtype=np.float32, random_state=1)
+        np.testing.assert_array_equal(data.X, graded.X)
+        np.testing.assert_array_equal(data.y, graded.y >= 2)
+
+    @pytest.mark.parametrize("relevant_from", [5, 0, np.nan])
+    def test_one_class_alone_is_refused(self, graded, relevant_from):
+        with pytest.raises(ValueError, match=f"relevant_from is {relevant_from} but grades run from 0 to 4"):
+            skew_ranking(graded, relevant_from=relevant_from)
+
+    def test_bad_input_is_named(self, graded):
+        with pytest.raises(ValueError, match="n_copies == 0"):
+            skew_ranking(graded, n_copies=0)
+        with pytest.raises(TypeError, match="relevant_from must be"):
+            skew_ranking(graded, relevant_from="3")
+        with pytest.raises(ValueError, match="data has no qid"):
+            skew_ranking(load_heart())
 
 
 def correlations_in_regions(data):

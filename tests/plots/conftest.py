@@ -33,6 +33,12 @@ class HandGrown:
     def acquire(self, X):
         return SimpleNamespace(exit=self.tree_.run(X, np.full(len(X), np.inf))[1])
 
+    def node_purchases(self):
+        columns = np.arange(self.cost_model_.n_features)
+        return np.array([np.isin(columns, self.tree_.buys(k)) for k in range(self.tree_.n_nodes)])
+
+    node_supports = node_purchases
+
 
 @pytest.fixture
 def hand_grown():

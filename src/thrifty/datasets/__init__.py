@@ -30,7 +30,7 @@ from thrifty.datasets.catalog import (
     load_wdbc,
 )
 from thrifty.datasets.heart import load_heart
-from thrifty.datasets.synthetic import make_ltr, make_quadrants
+from thrifty.datasets.synthetic import make_ltr, make_ltr_skewed, make_quadrants, skew_ranking
 
 __all__ = [
     "list_datasets",
@@ -62,5 +62,7 @@ __all__ = [
     "load_usps",
     "load_wdbc",
     "make_ltr",
+    "make_ltr_skewed",
     "make_quadrants",
+    "skew_ranking",
 ]

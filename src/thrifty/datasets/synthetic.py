@@ -2,10 +2,11 @@
 
 `make_quadrants` is the regression problem of Xu et al. (2014), JMLR 15, section 6.1. `make_ltr` is web-search
 ranking with the published prices of the Yahoo! Learning to Rank features, whose licence keeps the real rows
-from being shared.
+from being shared. `make_ltr_skewed` and `skew_ranking` make of such data the rare relevance of section 6.3.
 """
 
-from numbers import Integral
+from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,16 @@ from sklearn.utils import Bunch, check_scalar
 from thrifty.costs import CostModel
 from thrifty.datasets.yahoo import draw_yahoo_prices
 
-_QUADRANTS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])  # signs of (x, z), in the order of the dear columns
-_QUADRANT_MEANS = _QUADRANTS @ [-5.0, -10.0]  # negative z lies higher; near labels are near quadrants
 _QUADRANT_PRICES = {"sign(x)": 1, "sign(z)": 1, "z++": 10, "z+-": 10, "z-+": 10, "z--": 10}
+_ROUND_THE_PLANE = [0, 3, 1, 2]  # where each dear column stands in the order ++, -+, --, +- of the label means
 
 
-def make_quadrants(n_samples: int = 1000, *, random_state: int | np.random.Generator | None = None) -> Bunch:
+def make_quadrants(
+    n_samples: int = 1000,
+    *,
+    label_means: Sequence[float] = (-15, -5, 15, 5),
+    random_state: int | np.random.Generator | None = None,
+) -> Bunch:
     """Regression on four quadrants: two cheap signs tell which one of four dear features is worth buying.
 
     Points are uniform on [-1, 1] x [-1, 1]. The signs of x and z cost 1 each. Of the four features at cost
@@ -31,6 +36,10 @@ def make_quadrants(n_samples: int = 1000, *, random_state: int | np.random.Gener
     ----------
     n_samples : int, default=1000
         Number of rows.
+    label_means : sequence of four floats, default=(-15, -5, 15, 5)
+        Mean label of each quadrant, going round the plane: first x > 0, z > 0, then x < 0, z > 0, then
+        x < 0, z < 0, last x > 0, z < 0. Where the first two lie on one side of the last two, near labels
+        are near quadrants and the sign of z tells high from low, as in the paper.
     random_state : int, numpy Generator or None, default=None
         Seed of the draw.
 
@@ -55,12 +64,13 @@ def make_quadrants(n_samples: int = 1000, *, random_state: int | np.random.Gener
     True
     """
     check_scalar(n_samples, "n_samples", Integral, min_val=1)
+    means = _means_by_column(label_means)
     rng = np.random.default_rng(random_state)
     points = rng.uniform(-1, 1, size=(n_samples, 2))
     signs = np.where(points > 0, 1, -1)
     quadrant = (signs @ [-2, -1] + 3) // 2
-    y = _QUADRANT_MEANS[quadrant] + rng.standard_normal(n_samples)
-    dear = _QUADRANT_MEANS[rng.integers(4, size=(n_samples, 4))] + rng.standard_normal((n_samples, 4))
+    y = means[quadrant] + rng.standard_normal(n_samples)
+    dear = means[rng.integers(4, size=(n_samples, 4))] + rng.standard_normal((n_samples, 4))
     dear[np.arange(n_samples), quadrant] = y
     return Bunch(
         X=np.hstack([signs, dear]),
@@ -74,6 +84,19 @@ def make_quadrants(n_samples: int = 1000, *, random_state: int | np.random.Gener
         points=points,
         quadrant=quadrant,
     )
+
+
+def _means_by_column(label_means: Sequence[float]) -> np.ndarray:
+    try:
+        means = np.asarray(label_means, dtype=float)
+    except (TypeError, ValueError):
+        means = np.empty(0)
+    if means.shape != (4,) or not np.isfinite(means).all():
+        raise ValueError(
+            f"make_quadrants: label_means is {label_means!r}; expected four numbers, one for each of the "
+            "quadrants ++, -+, --, +- of (x, z)."
+        )
+    return means[_ROUND_THE_PLANE]
 
 
 _GRADE_SHARES = [0.26, 0.36, 0.28, 0.08, 0.02]
@@ -159,6 +182,121 @@ def make_ltr(
         qid=qid,
         region=region,
     )
+
+
+def make_ltr_skewed(
+    n_queries: int = 200,
+    docs_per_query: int = 24,
+    n_features: int = 519,
+    *,
+    relevant_from: float = 3,
+    n_copies: int = 10,
+    dtype: Any = np.float64,
+    random_state: int | np.random.Generator | None = None,
+) -> Bunch:
+    """Web-search ranking in which relevance is rare: about one relevant document among ninety others.
+
+    The rows of `make_ltr`, skewed by `skew_ranking`. A tenth of its grades are 3 or 4, so ten copies of each
+    other document leave one relevant row to 90; the paper reports one to 100.
+
+    Parameters
+    ----------
+    n_queries, docs_per_query, n_features, dtype, random_state
+        As in `make_ltr`, before copies are made.
+    relevant_from : float, default=3
+        Documents of this grade or above are relevant.
+    n_copies : int, default=10
+        How often each irrelevant document is in the data.
+
+    Returns
+    -------
+    Bunch
+        As `skew_ranking`.
+
+    References
+    ----------
+    Xu, Kusner, Weinberger, Chen, Chapelle (2014), Classifier cascades and trees for minimizing feature
+    evaluation cost, JMLR 15, section 6.3.
+
+    Examples
+    --------
+    >>> from thrifty.datasets import make_ltr_skewed
+    >>> data = make_ltr_skewed(n_queries=100, n_features=20, random_state=0)
+    >>> round((data.y == 0).sum() / (data.y == 1).sum())
+    90
+    """
+    graded = make_ltr(n_queries, docs_per_query, n_features, dtype=dtype, random_state=random_state)
+    return skew_ranking(graded, relevant_from=relevant_from, n_copies=n_copies)
+
+
+def skew_ranking(data: Bunch, *, relevant_from: float = 3, n_copies: int = 10) -> Bunch:
+    """Turn graded ranking data into a binary problem of rare relevance, by copying what is irrelevant.
+
+    Copies are exact, as in the paper, and stay within their query: they are acquired, scored and charged
+    like separate documents, and tie with one another in every ranking.
+
+    Parameters
+    ----------
+    data : Bunch
+        Ranking data with X, y and qid, such as that of `make_ltr` or `load_mq2008`.
+    relevant_from : float, default=3
+        Documents of this grade or above are relevant. MQ2008 and OHSUMED have grades 0 to 2.
+    n_copies : int, default=10
+        How often each irrelevant document is in the result, the original included.
+
+    Returns
+    -------
+    Bunch
+        The fields of `data`. y is 1 for relevant documents and 0 for others, whose names are in
+        ``target_names``. Rows are in order of qid, copies side by side; whatever else `data` holds an entry
+        of for each row, such as a mask of test rows, is copied along.
+
+    References
+    ----------
+    Xu, Kusner, Weinberger, Chen, Chapelle (2014), Classifier cascades and trees for minimizing feature
+    evaluation cost, JMLR 15, section 6.3.
+
+    Examples
+    --------
+    >>> from thrifty.datasets import make_ltr, skew_ranking
+    >>> graded = make_ltr(n_queries=2, docs_per_query=4, n_features=5, random_state=4)
+    >>> graded.y
+    array([2, 1, 4, 0])
+    >>> skewed = skew_ranking(graded, n_copies=3)
+    >>> skewed.y
+    array([0, 0, 0, 0, 0, 0, 1, 0, 0, 0])
+    >>> skewed.qid
+    array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    """
+    check_scalar(relevant_from, "relevant_from", Real)
+    check_scalar(n_copies, "n_copies", Integral, min_val=1)
+    relevant = _tell_relevant(data, relevant_from)
+    by_query = np.argsort(data.qid, kind="stable")
+    rows = np.repeat(by_query, np.where(relevant[by_query], 1, n_copies))
+    note = (
+        f"Skewed (Xu et al. 2014, section 6.3): grades from {relevant_from:g} are relevant, other documents are "
+        f"there {n_copies} times; 1 relevant row to {n_copies * (~relevant).sum() / relevant.sum():.3g} others."
+    )
+    skewed = {key: value[rows] if _is_per_row(value, len(relevant)) else value for key, value in data.items()}
+    skewed |= {"y": relevant[rows].astype(np.int64), "target_names": ["irrelevant", "relevant"]}
+    return Bunch(**skewed | {"description": f"{data.get('description', '')}\n{note}".lstrip()})
+
+
+def _tell_relevant(data: Bunch, relevant_from: float) -> np.ndarray:
+    if "qid" not in data:
+        raise ValueError("skew_ranking: data has no qid; pass ranking data, such as that of make_ltr or load_mq2008.")
+    grades = np.asarray(data.y)
+    relevant = grades >= relevant_from
+    if relevant.all() or not relevant.any():
+        raise ValueError(
+            f"skew_ranking: relevant_from is {relevant_from!r} but grades run from {grades.min()} to {grades.max()}; "
+            "pass a grade above the lowest and up to the highest."
+        )
+    return relevant
+
+
+def _is_per_row(value: Any, n_rows: int) -> bool:
+    return isinstance(value, np.ndarray) and value.shape[:1] == (n_rows,)
 
 
 def _draw_queries(n_queries: int, mean_size: int, rng: np.random.Generator) -> np.ndarray:

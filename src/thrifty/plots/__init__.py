@@ -1,6 +1,9 @@
 """Pictures of what models buy and what it brings them, in the manner of scikit-learn's displays."""
 
 from thrifty.plots.cost_curve import CostCurveDisplay
+from thrifty.plots.features_by_depth import FeaturesByDepthDisplay
+from thrifty.plots.jaccard import JaccardDisplay
+from thrifty.plots.pixels import PixelsDisplay
 from thrifty.plots.tree import TreeDisplay
 
-__all__ = ["CostCurveDisplay", "TreeDisplay"]
+__all__ = ["CostCurveDisplay", "FeaturesByDepthDisplay", "JaccardDisplay", "PixelsDisplay", "TreeDisplay"]

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.metrics import CostCurve, cost_curve
-from thrifty.plots.palette import CYCLE, INK, MUTED, RULE
+from thrifty.plots.axes import dress, new_axes
+from thrifty.plots.palette import INK, MUTED
 
 Reference = tuple[float | None, float, str]
 
@@ -105,10 +106,10 @@ class CostCurveDisplay:
         CostCurveDisplay
             The display itself.
         """
-        self.ax_ = ax = _new_axes() if ax is None else ax
+        self.ax_ = ax = new_axes() if ax is None else ax
         self.figure_ = ax.figure
         if not ax.has_data():
-            _dress(ax)
+            dress(ax)
         self._draw_curve(kwargs)
         if self.reference is not None:
             _draw_reference(ax, *self.reference)
@@ -135,24 +136,6 @@ def staircase(curve: CostCurve) -> tuple[NDArray[np.float64], NDArray[np.float64
     spend = np.append(curve.spend[frontier], curve.spend.max())
     score = curve.score[frontier]
     return np.repeat(spend, 2)[1:-1], np.repeat(score, 2)
-
-
-def _new_axes() -> Axes:
-    import matplotlib.pyplot as plt  # only here: axes handed in must never touch pyplot's state
-
-    return plt.subplots(figsize=(6.4, 4.2), layout="constrained")[1]
-
-
-def _dress(ax: Axes) -> None:
-    ax.set_prop_cycle(color=CYCLE)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(RULE)
-    ax.tick_params(color=RULE, labelcolor=MUTED, labelsize=9)
-    ax.grid(axis="y", color=RULE, linewidth=0.6, alpha=0.7)
-    ax.set_axisbelow(True)
-    ax.margins(x=0.03, y=0.06)
-    for label in (ax.xaxis.label, ax.yaxis.label):
-        label.set(color=INK, fontsize=10)
 
 
 def _draw_reference(ax: Axes, spend: float | None, score: float, name: str) -> None:

@@ -5,29 +5,21 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
+from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
+from thrifty.plots.axes import KEY_HEIGHT, Canvas, KeyItem, key_width
+from thrifty.plots.text import line_height
 from thrifty.plots.tree_cards import NodeCard, TreeCards, tree_cards
-from thrifty.plots.tree_colors import Color, LabelColors, mixed
-from thrifty.plots.tree_layout import (
-    PADDING,
-    QUIET,
-    Box,
-    TextStyle,
-    lay_out,
-    line_height,
-    text_width,
-)
+from thrifty.plots.tree_colors import LabelColors, mixed
+from thrifty.plots.tree_layout import PADDING, Box, lay_out
 
 MARGIN = 0.15
 FOOTER = 0.5
 WIDEST_FLOW = 0.46
 THINNEST_FLOW = 0.012
-LARGEST_FIGURE = 40.0
 ROUNDING = 0.06
-KEY_HEIGHT, KEY_GAP, SCALE_STEP = 0.11, 0.09, 1.1 / 64
 
 
 class TreeDisplay:
@@ -91,7 +83,7 @@ class TreeDisplay:
         Parameters
         ----------
         estimator : fitted tree estimator
-            Anything with ``tree_``, ``cost_model_`` and ``acquire``.
+            Anything with ``tree_``, ``cost_model_``, ``node_purchases`` and ``acquire``.
         X : array-like of shape (n, d)
             Rows to send through the tree.
         y : array-like of shape (n,), default=None
@@ -128,21 +120,19 @@ class TreeDisplay:
         TreeDisplay
             The display itself.
         """
-        self.ax_ = ax = _new_axes(*self._frame()) if ax is None else ax
-        self.figure_ = ax.figure
-        write = _Writer(ax, *self._frame())
+        canvas = Canvas(ax, corner=(-MARGIN, -MARGIN - FOOTER), size=self._frame())
+        self.ax_, self.figure_ = canvas.ax, canvas.ax.figure
         for card, box in zip(self.cards, self.layout.boxes, strict=True):
             self._draw_flows(card, box)
-            self._draw_card(card, box, write, kwargs)
-        self._draw_footer(write)
+            self._draw_card(card, box, canvas, kwargs)
+        canvas.draw_key(0.0, -FOOTER / 2 - KEY_HEIGHT, self._footer())
         return self
 
     def _frame(self) -> tuple[float, float]:
         """Width and height of the picture: the tree, the footer below it, and margins."""
-        footer = sum(_item_width(item) + KEY_GAP for item in self._footer())
-        return max(self.layout.width, footer) + 2 * MARGIN, self.layout.height + FOOTER + 2 * MARGIN
+        return max(self.layout.width, key_width(self._footer())) + 2 * MARGIN, self.layout.height + FOOTER + 2 * MARGIN
 
-    def _footer(self) -> list[str | list[Color]]:
+    def _footer(self) -> list[KeyItem]:
         return [f"{self.tree.summary}     ", *self.colors.key()]
 
     def _draw_flows(self, card: NodeCard, box: Box) -> None:
@@ -158,7 +148,7 @@ class TreeDisplay:
     def _thickness(self, card: NodeCard) -> float:
         return max(WIDEST_FLOW * card.n_rows / max(self.cards[0].n_rows, 1), THINNEST_FLOW)
 
-    def _draw_card(self, card: NodeCard, box: Box, write: "_Writer", style: dict[str, Any]) -> None:
+    def _draw_card(self, card: NodeCard, box: Box, canvas: Canvas, style: dict[str, Any]) -> None:
         color = self.colors.of(card.label)
         look: dict[str, Any] = {"facecolor": mixed(color, 0.26), "edgecolor": color, "linewidth": 1.0} | style
         corner = (box.left + ROUNDING, box.bottom + ROUNDING)
@@ -167,47 +157,8 @@ class TreeDisplay:
         line_top = box.bottom + box.height - PADDING
         for text, text_style in box.lines:
             height = line_height(text_style)
-            write(box.left + PADDING, line_top - height / 2, text, text_style)
+            canvas.write(box.left + PADDING, line_top - height / 2, text, text_style)
             line_top -= height
-
-    def _draw_footer(self, write: "_Writer") -> None:
-        left, middle = 0.0, -FOOTER / 2 - KEY_HEIGHT
-        for item in self._footer():
-            width = _item_width(item)
-            if isinstance(item, str):
-                write(left, middle, item, QUIET)
-            else:
-                self._draw_strip(left, middle - KEY_HEIGHT / 2, width / len(item), item)
-            left += width + KEY_GAP
-
-    def _draw_strip(self, left: float, bottom: float, width: float, colors: list[Color]) -> None:
-        for i, color in enumerate(colors):
-            corner = (left + i * width, bottom)
-            self.ax_.add_patch(Rectangle(corner, width, KEY_HEIGHT, color=color, linewidth=0.3))
-
-
-class _Writer:
-    """Sets up axes whose unit is an inch of the layout, and writes on them in the size that then fits."""
-
-    def __init__(self, ax: Axes, width: float, height: float):
-        left, bottom = -MARGIN, -MARGIN - FOOTER
-        ax.set(xlim=(left, left + width), ylim=(bottom, bottom + height), aspect="equal")
-        ax.set_axis_off()
-        drawn = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
-        self.ax = ax
-        self.scale = min(drawn.width / width, drawn.height / height)
-
-    def __call__(self, left: float, middle: float, text: str, style: TextStyle) -> None:
-        size = style.size * self.scale
-        look: dict[str, Any] = {"fontsize": size, "fontweight": style.weight, "color": style.color}
-        self.ax.text(left, middle, text, va="center_baseline", ha="left", parse_math=False, **look)
-
-
-def _new_axes(width: float, height: float) -> Axes:
-    import matplotlib.pyplot as plt  # only here: axes handed in must never touch pyplot's state
-
-    scale = min(1.0, LARGEST_FIGURE / max(width, height))
-    return plt.figure(figsize=(width * scale, height * scale)).add_axes((0, 0, 1, 1))
 
 
 def _band(start: tuple[float, float], end: tuple[float, float], thickness: float) -> Path:
@@ -218,7 +169,3 @@ def _band(start: tuple[float, float], end: tuple[float, float], thickness: float
     back = [(x1, y1 - half), (bend, y1 - half), (bend, y0 - half), (x0, y0 - half)]
     curve = [Path.CURVE4] * 3
     return Path([*over, *back, over[0]], [Path.MOVETO, *curve, Path.LINETO, *curve, Path.CLOSEPOLY])
-
-
-def _item_width(item: str | list[Color]) -> float:
-    return text_width(item, QUIET) if isinstance(item, str) else max(KEY_HEIGHT, SCALE_STEP * len(item))

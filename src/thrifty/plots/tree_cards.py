@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thrifty.plots.tree_order import children
+
 
 @dataclass(frozen=True)
 class NodeCard:
@@ -89,19 +91,18 @@ def tree_cards(
     exits = np.asarray(estimator.acquire(X).exit)
     n_rows, tree, unit = len(exits), estimator.tree_, estimator.cost_model_.unit
     labels = _labels(estimator, y, n_rows)
-    names = _feature_names(estimator, feature_names)
+    names, purchases = _feature_names(estimator, feature_names), estimator.node_purchases()
     ending = _sums_at_exits(tree, exits, np.column_stack([np.ones(n_rows), labels.targets(n_rows)]))
     passing = _with_those_below(tree, ending)
 
     def card(k: int) -> NodeCard:
-        count, n_exits, bought = int(passing[k, 0]), int(ending[k, 0]), tree.buys(k)
-        children = tuple(dict.fromkeys(int(c) for c in (tree.upper[k], tree.lower[k]) if c >= 0))
+        count, n_exits, bought = int(passing[k, 0]), int(ending[k, 0]), np.flatnonzero(purchases[k])
         mean = tuple((passing[k, 1:] / count).tolist()) if count else ()
-        says = (_count_text(count, n_exits, is_leaf=not children), labels.describe(mean))
+        says = (_count_text(count, n_exits, is_leaf=not children(tree, k)), labels.describe(mean))
         return NodeCard(
             node=k,
             parent=int(tree.parent[k]),
-            children=children,
+            children=children(tree, k),
             buys=tuple(names[j] for j in bought[:max_features]),
             more=max(0, len(bought) - max_features),
             cost=_cost_text(tree.step_cost[k], tree.path_cost[k], unit),

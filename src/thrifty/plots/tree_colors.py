@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.colors import to_rgb
 
+from thrifty.plots.axes import Color, KeyItem
 from thrifty.plots.palette import CYCLE, LOW_TO_HIGH, UNKNOWN
 from thrifty.plots.tree_cards import Labels
-
-Color = tuple[float, float, float]
 
 
 class LabelColors:
@@ -38,7 +37,7 @@ class LabelColors:
         largest = int(np.argmax(mean))
         return mixed(_class_color(largest), mean[largest])
 
-    def key(self) -> list[str | list[Color]]:
+    def key(self) -> list[KeyItem]:
         """What explains the colours, from left to right: words, and strips of colour."""
         if self.low == self.high:
             return []

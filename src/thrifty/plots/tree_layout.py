@@ -13,34 +13,15 @@ come from font metrics. Lengths are in inches, so that text of a known size fits
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import text_to_path
-
-from thrifty.plots.palette import INK, MUTED
+from thrifty.plots.palette import MUTED
+from thrifty.plots.text import FACT, QUIET, TITLE, TextStyle, line_height, text_width
 from thrifty.plots.tree_cards import NodeCard
 
-POINTS_PER_INCH = 72
-LINE_SPACING = 1.5
-HINTING = 1.04
 PADDING = 0.1
 COLUMN_GAP = 0.62
 ROW_GAP = 0.13
 WIDEST_TEXT = 2.2
-
-
-class TextStyle(NamedTuple):
-    """How a line of text looks; size in points."""
-
-    size: float
-    weight: str
-    color: str
-
-
-TITLE = TextStyle(9.0, "bold", INK)
-FACT = TextStyle(8.0, "normal", INK)
-QUIET = TextStyle(8.0, "normal", MUTED)
 
 Line = tuple[str, TextStyle]
 NO_PURCHASE: Line = ("buys nothing", TextStyle(9.0, "normal", MUTED))
@@ -85,18 +66,6 @@ def lay_out(cards: Sequence[NodeCard]) -> TreeLayout:
     lefts, widths = _columns(cards, lines)
     boxes = map(Box, lefts, middles, widths, heights, lines)
     return TreeLayout(tuple(boxes), width=max(map(sum, zip(lefts, widths, strict=True))), height=strips[0])
-
-
-def text_width(text: str, style: TextStyle) -> float:
-    """Width of a line of text in inches, with room for the hinting of pixel fonts."""
-    font = FontProperties(size=style.size, weight=style.weight)
-    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return HINTING * width / POINTS_PER_INCH
-
-
-def line_height(style: TextStyle) -> float:
-    """Height of a line of text in inches, with the space between lines."""
-    return style.size * LINE_SPACING / POINTS_PER_INCH
 
 
 def _lines(card: NodeCard) -> tuple[Line, ...]:

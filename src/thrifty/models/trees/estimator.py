@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from thrifty.models.base import BudgetedClassifier, BudgetedEstimator, BudgetedRegressor, Run
 from thrifty.models.least_squares.calibration import fit_log_odds, leave_one_out, prior_log_odds
@@ -33,6 +34,32 @@ class TreeEstimator(BudgetedEstimator):
     def _answer_one(self, score: np.ndarray) -> tuple[Any, Any]:
         scores = self._shaped(score[None])
         return self._answer(scores)[0], scores[0]
+
+    def node_purchases(self) -> np.ndarray:
+        """Mark the columns of X that a row acquires on arriving at each node.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_nodes, n_features_in_)
+        """
+        check_is_fitted(self)
+        purchases = np.zeros((self.tree_.n_nodes, self.n_features_in_), dtype=bool)
+        for k in range(self.tree_.n_nodes):
+            purchases[k, self.tree_.buys(k)] = True
+        return purchases
+
+    def node_supports(self) -> np.ndarray:
+        """Mark the columns of X that each node's own model weighs, bought there or before.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_nodes, n_features_in_)
+        """
+        check_is_fitted(self)
+        supports = np.zeros((self.tree_.n_nodes, self.n_features_in_), dtype=bool)
+        for k in range(self.tree_.n_nodes):
+            supports[k, self.tree_.weighs(k)] = True
+        return supports
 
     @staticmethod
     def _shaped(scores: np.ndarray) -> np.ndarray:

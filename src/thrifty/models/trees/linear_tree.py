@@ -104,6 +104,12 @@ class LinearTree:
             path.append(self.parent[path[-1]])
         return np.concatenate([self._purchases[k] for k in reversed(path)])
 
+    def weighs(self, node: int) -> np.ndarray:
+        """Return the feature columns that the node's own model gives a weight, to answer or to route."""
+        path = slice(*self.arrays.at[node : node + 2].tolist())
+        used = self.arrays.scores[:, path].any(axis=0) | (self.arrays.projection[path] != 0)
+        return self.holds(node)[used]
+
     def run(self, X: np.ndarray, cap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Send rows to their exits; return their scores (n, n_scores) and the exits (n,)."""
         exits = np.empty(len(X), dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Forests: one flat structure for everybody's trees, and their outputs as features."""

@@ -1,0 +1,1 @@
+"""Trees and cascades of linear classifiers under a relaxation of their expected cost."""
