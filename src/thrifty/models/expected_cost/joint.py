@@ -1,120 +1,157 @@
 """All nodes at once: L-BFGS on the bound of Lemma 1, then the bound is moved to where it touches.
 
-Each round minimises an upper bound that touches the objective where the round begins, so the objective never rises.
-Weights that fall below a small threshold are set to zero and leave the problem, columns that no node weighs any
-more leave the matrix. When all is still, weights that were set to zero too soon are let in again.
+A round minimises an upper bound that touches the objective where the round begins, so the objective never rises.
+Weights that fall below a small threshold are set to zero and leave the problem; columns that no node weighs any more
+leave the matrix. When the rounds bring little, weights that left too soon are let in again.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import minimize
 
-from thrifty.models.expected_cost.objective import Auxiliaries, Evaluation, Objective, Parameters
+from thrifty.models.expected_cost.objective import Objective, Parameters
 from thrifty.models.expected_cost.penalties import SMALLEST
+from thrifty.models.expected_cost.stationarity import Stationarity
+
+TEMPTING = 1e-4  # excess slope, as the residual counts it, above which a weight at zero is let in
+SLOW = 1e-3  # relative progress of a round below which weights at zero are looked at again
+QUIET = 1e-5  # relative progress below which a solution within the tolerance is good
+STUCK = 1e-6  # relative progress below which further rounds are pointless
+EVALUATIONS = 30  # iterations of L-BFGS in a round
+NARROWER = 0.7  # columns are dropped from the matrix when this share of them or less is in use
+
+Watch = Callable[[Parameters, float], bool]
 
 
-class Solution(NamedTuple):
+@dataclass
+class Solution:
+    """Where a solver ended: the parameters, the objective after each round, and how far from stationary it is."""
+
     parameters: Parameters
-    history: list[float]
-    converged: bool
+    history: list[float] = field(default_factory=list)
+    residual: float = np.inf
+    stopped: bool = False  # by whoever watched
 
 
-def violations(objective, P):
-    """how much each zero weight wants to leave zero (gradient beyond what the penalty allows)"""
-    e = objective.evaluate(P)
-    soft = objective.traverse(P, objective.scores(P))
-    allow = objective.l1_weight + objective.cost_weight * objective.penalty.reluctance(P.squares(), soft.mass, soft.exit_mass)
-    g = np.linalg.norm(e.weights, axis=1)
-    return np.where(P.squares() == 0, g - allow, 0.0), e.weights, soft.mass
+def solve_jointly(
+    objective: Objective,
+    parameters: Parameters,
+    *,
+    max_iter: int = 100,
+    tol: float = 1e-2,
+    watch: Watch | None = None,
+    free: np.ndarray | None = None,
+) -> Solution:
+    """Descend from `parameters` until the optimality residual is at most `tol`, or for `max_iter` rounds.
 
-
-def solve_jointly(objective, start, *, free=None, max_rounds=100, inner=30, tol=1e-5, least=None, verbose=False, entries=5, enter=1e-3):
-    K, m, d = start.weights.shape
-    free = np.ones(K, bool) if free is None else free
-    P, history = descend(objective, start, free, max_rounds, inner, tol)
-    for e in range(entries):
-        v, g, mass = violations(objective, P)
-        scale = 1e-3 * np.abs(objective.targets).mean()
-        want = (v > scale * mass[:, None]) & free[:, None]
-        if verbose: print("enter", want.sum(), v.max(), len(history), history[-1])
-        if not want.any():
+    `watch` is shown parameters and objective after each round and may stop the descent by returning True; `free`
+    marks the nodes that may change.
+    """
+    free = np.ones(objective.topology.n_nodes, dtype=bool) if free is None else free
+    solution = Solution(parameters, [objective.value(parameters)])
+    for _ in range(max_iter):
+        progress = _advance(objective, solution, free)
+        if watch is not None and watch(solution.parameters, solution.history[-1]):
+            solution.stopped = True
             break
-        W = np.where(want[:, None, :], -1e-2 * g / (1e-300 + np.linalg.norm(g, axis=1, keepdims=True)), P.weights)
-        Q, h2 = descend(objective, Parameters(W, P.intercepts, P.thresholds, P.directions), free, max_rounds, inner, tol)
-        if h2[-1] >= history[-1]:
-            break
-        P = Q
-        history += h2[1:]
-    return Solution(P, history, True)
-
-
-def descend(objective, start, free, max_rounds, inner, tol):
-    K, m, d = start.weights.shape
-    parameters = start
-    active = (parameters.squares() > 0)  # (K, d)
-    columns = np.flatnonzero(active.any(axis=0))
-    small = objective.on(columns) if len(columns) < d else objective
-    P = Parameters(parameters.weights[:, :, columns], parameters.intercepts, parameters.thresholds, parameters.directions)
-    history = [small.value(P)]
-    for r in range(max_rounds):
-        active = P.squares() > 0
-        P_new = round_(small, P, active & free[:, None], free, inner)
-        # clamp
-        sq = P_new.squares()
-        keep = sq >= SMALLEST**2
-        keep |= ~free[:, None]
-        cl = Parameters(np.where(keep[:, None, :], P_new.weights, 0.0), P_new.intercepts, P_new.thresholds, P_new.directions)
-        v = small.value(cl)
-        if not v <= history[-1]:
-            v0 = small.value(P_new)
-            if v0 <= history[-1]:
-                cl, v = P_new, v0
-            else:
+        if progress < SLOW:
+            state = Stationarity.of(objective, solution.parameters, free)
+            solution.residual = state.residual
+            eager = _let_in(objective, solution, state)
+            if progress < (QUIET if state.residual <= tol else STUCK) and not (eager and progress > STUCK):
                 break
-        P = cl
-        history.append(v)
-        used = (P.squares() > 0).any(axis=0)
-        if used.mean() < 0.7:
-            keepc = np.flatnonzero(used)
-            columns = columns[keepc]
-            small = small.on(keepc)
-            P = Parameters(P.weights[:, :, keepc], P.intercepts, P.thresholds, P.directions)
-        if history[-2] - v < tol * abs(v):
-            break
-    W = np.zeros((K, m, d))
-    W[:, :, columns] = P.weights
-    return Parameters(W, P.intercepts, P.thresholds, P.directions), history
+    else:
+        solution.residual = Stationarity.of(objective, solution.parameters, free).residual
+    return solution
 
 
-def round_(objective, P, active, free, inner):
-    K, m, d = P.weights.shape
-    soft = objective.traverse(P, objective.scores(P))
-    held = objective.auxiliaries(P, soft.mass, SMALLEST)
-    bound = objective.penalty.bound(P.squares(), soft.mass, soft.exit_mass, held.roots)
-    curv = objective.cost_weight * bound.curvature + objective.l1_weight / held.magnitudes
-    h = (0.25 if objective.logistic else 2.0) * np.maximum(soft.mass, 1e-6)
-    scale = 1 / np.sqrt(h[:, None] + curv)  # (K,d)
-    mask = np.broadcast_to(active[:, None, :], P.weights.shape)
-    sW = np.broadcast_to(scale[:, None, :], P.weights.shape)[mask]
-    sb = np.repeat(1 / np.sqrt(h[free]), m)
-    inn = objective.topology.inner & free
-    st = 1 / np.sqrt(h[inn])
-    nW, nb = sW.size, sb.size
+def _advance(objective: Objective, solution: Solution, free: np.ndarray) -> float:
+    """Do one round on the columns in use; return the relative progress."""
+    before = solution.history[-1]
+    used = np.flatnonzero(solution.parameters.squares().any(axis=0))
+    narrow = objective.narrowed(used, NARROWER)
+    descended = _descend(narrow.objective, narrow.inside(solution.parameters), free)
+    for candidate in (_clamped(descended, free), descended):
+        value = narrow.objective.value(candidate)
+        if value <= before:
+            solution.parameters = narrow.outside(candidate, objective.X.shape[1])
+            solution.history.append(value)
+            return (before - value) / max(abs(before), np.finfo(float).tiny)
+    return 0.0
 
-    def unpack(x):
-        W = P.weights.copy()
-        W[mask] = x[:nW] * sW
-        b = P.intercepts.copy()
-        b[free] = (x[nW:nW + nb] * sb).reshape(-1, m)
-        t = P.thresholds.copy()
-        t[inn] = x[nW + nb:] * st
-        return Parameters(W, b, t, P.directions)
 
-    def fun(x):
-        e = objective.evaluate(unpack(x), held)
-        return e.value, np.concatenate([e.weights[mask] * sW, e.intercepts[free].ravel() * sb, e.thresholds[inn] * st])
+def _clamped(parameters: Parameters, free: np.ndarray) -> Parameters:
+    """Set weights that are all but zero to zero."""
+    kept = (parameters.squares() >= SMALLEST**2) | ~free[:, None]
+    return replace(parameters, weights=parameters.weights * kept[:, None, :])
 
-    x0 = np.concatenate([P.weights[mask] / sW, P.intercepts[free].ravel() / sb, P.thresholds[inn] / st])
-    res = minimize(fun, x0, jac=True, method="L-BFGS-B", options=dict(maxiter=inner, maxcor=10, ftol=1e-9, gtol=1e-9))
-    return unpack(res.x)
+
+def _let_in(objective: Objective, solution: Solution, state: Stationarity) -> bool:
+    """Give weights at zero that the objective would fall with a small value; tell whether there are any."""
+    weights = state.tempted(TEMPTING)
+    for _ in range(5):
+        if not weights.any():
+            return False
+        candidate = replace(solution.parameters, weights=solution.parameters.weights + weights)
+        value = objective.value(candidate)
+        if value <= solution.history[-1]:
+            solution.parameters = candidate
+            return True
+        weights = np.where(np.abs(weights) > 4 * SMALLEST, weights / 4, 0.0)
+    return False
+
+
+def _descend(objective: Objective, parameters: Parameters, free: np.ndarray) -> Parameters:
+    """Minimise the bound that touches the objective here, over the weights that are not zero."""
+    soft = objective.traverse(parameters)
+    held_at = objective.auxiliaries(parameters, soft.mass, SMALLEST)
+    variables = _Variables(objective, parameters, free, objective.curvature(parameters.squares(), soft), soft.mass)
+
+    def bound(x: np.ndarray) -> tuple[float, np.ndarray]:
+        evaluation = objective.evaluate(variables.parameters(x), held_at)
+        return evaluation.value, variables.gathered(evaluation.weights, evaluation.intercepts, evaluation.thresholds)
+
+    best = minimize(
+        bound, variables.start, jac=True, method="L-BFGS-B", options={"maxiter": EVALUATIONS, "ftol": 1e-9, "gtol": 1e-9}
+    )
+    return variables.parameters(best.x)
+
+
+class _Variables:
+    """The free parameters as one vector, each in units in which the bound curves about equally.
+
+    The curvature of a penalty grows beyond bounds as a weight goes to zero; unscaled, L-BFGS would crawl.
+    """
+
+    def __init__(
+        self, objective: Objective, parameters: Parameters, free: np.ndarray, curvature: np.ndarray, mass: np.ndarray
+    ):
+        self.base = parameters
+        shape = parameters.weights.shape
+        weighed = (parameters.squares() > 0) & free[:, None]
+        self.weighed = np.broadcast_to(weighed[:, None, :], shape)
+        self.free, self.routing = free, free & objective.topology.inner
+        of_loss = objective.loss_curvature * np.maximum(mass, SMALLEST)
+        of_weights = np.broadcast_to((of_loss[:, None] + curvature)[:, None, :], shape)[self.weighed]
+        self.unit = 1.0 / np.sqrt(
+            np.concatenate([of_weights, np.repeat(of_loss[free], shape[1]), of_loss[self.routing]])
+        )
+        self.cuts = np.cumsum([of_weights.size, free.sum() * shape[1]])
+        self.start = self.gathered(parameters.weights, parameters.intercepts, parameters.thresholds) / self.unit**2
+
+    def gathered(self, weights: np.ndarray, intercepts: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+        """Return derivatives by the parameters as derivatives by the variables."""
+        parts = [weights[self.weighed], intercepts[self.free].ravel(), thresholds[self.routing]]
+        return np.concatenate(parts) * self.unit
+
+    def parameters(self, x: np.ndarray) -> Parameters:
+        """Return the parameters at these variables."""
+        by_weight, by_intercept, by_threshold = np.split(x * self.unit, self.cuts)
+        weights, intercepts = self.base.weights.copy(), self.base.intercepts.copy()
+        thresholds = self.base.thresholds.copy()
+        weights[self.weighed] = by_weight
+        intercepts[self.free] = by_intercept.reshape(-1, intercepts.shape[1])
+        thresholds[self.routing] = by_threshold
+        return Parameters(weights, intercepts, thresholds, self.base.directions)

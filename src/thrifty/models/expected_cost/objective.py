@@ -6,7 +6,7 @@ Scores of all nodes are one product X @ W', derivatives one product R' @ X, so t
 products however many nodes there are; what lies between them is one pass over the scores (`kernels.soft_tree`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -58,14 +58,14 @@ class Auxiliaries(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Value and gradient of the objective, and the curvature of its penalties by each weight."""
+    """Value and gradient of the objective, and the shares of rows at each node and exit."""
 
     value: float
     weights: np.ndarray
     intercepts: np.ndarray
     thresholds: np.ndarray
-    curvature: np.ndarray
     mass: np.ndarray
+    exit_mass: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +83,7 @@ class Objective:
     sharpness: float
     logistic: bool
     by_exit: bool = False
+    _narrow: dict = field(default_factory=dict, init=False, repr=False)  # the narrow objective in use, for columns are costly to copy
 
     def scores(self, parameters: Parameters) -> np.ndarray:
         """Return the scores of all nodes: (n, K * m)."""
@@ -92,9 +93,9 @@ class Objective:
         scores += parameters.intercepts.ravel()
         return scores
 
-    def traverse(self, parameters: Parameters, scores: np.ndarray) -> "Traversal":
+    def traverse(self, parameters: Parameters, scores: np.ndarray | None = None) -> "Traversal":
         """Send all rows softly down the tree."""
-        return Traversal.of(self, parameters, scores)
+        return Traversal.of(self, parameters, self.scores(parameters) if scores is None else scores)
 
     def auxiliaries(self, parameters: Parameters, mass: np.ndarray, least: float = 0.0) -> Auxiliaries:
         """Return where the objective's roots are at these parameters, no less than `least`."""
@@ -132,8 +133,8 @@ class Objective:
             weights=by_weights + curvature[:, None, :] * parameters.weights,
             intercepts=residual.sum(axis=0).reshape(parameters.intercepts.shape),
             thresholds=by_threshold,
-            curvature=curvature,
             mass=soft.mass,
+            exit_mass=soft.exit_mass,
         )
 
     def curvature(self, squares: np.ndarray, soft: "Traversal") -> np.ndarray:
@@ -157,10 +158,59 @@ class Objective:
         """Return the objective of another tree."""
         return replace(self, topology=topology, penalty=self.penalty.along(topology))
 
-    def on(self, columns: np.ndarray) -> "Objective":
-        """Return the objective of some columns only; the others are taken to have no weight anywhere."""
-        penalty = self.penalty.on(columns)
-        return replace(self, X=np.ascontiguousarray(self.X[:, columns]), penalty=penalty)
+    def first_price(self, parameters: Parameters, evaluation: Evaluation) -> np.ndarray:
+        """Return what the penalties charge for the first bit of each weight that is zero: (K, d)."""
+        reluctance = self.penalty.reluctance(parameters.squares(), evaluation.mass, evaluation.exit_mass)
+        return self.l1_weight + self.cost_weight * reluctance
+
+    @property
+    def loss_curvature(self) -> float:
+        """Second derivative of the loss by a weight, at most, where all rows reach a node."""
+        return (0.25 if self.logistic else 2.0) * self.loss_weight.sum()
+
+    @property
+    def steepest(self) -> float:
+        """The slope of the loss by the weight of a column that equals the target, where nothing is known yet."""
+        scale = np.sqrt(self.loss_weight @ (self.targets**2).sum(axis=1) * self.loss_weight.sum())
+        return max((0.5 if self.logistic else 2.0) * float(scale), np.finfo(float).tiny)
+
+    def largest_cost_weight(self) -> float:
+        """Return the cost weight at which a single node would buy nothing that has a price, the loss being squared."""
+        centred = self.targets - self.loss_weight @ self.targets / self.loss_weight.sum()
+        slope = 2.0 * np.linalg.norm(self.X.T @ (self.loss_weight[:, None] * centred), axis=1)
+        prices = self.penalty.per_feature(self.penalty.unit_costs[None])[0]
+        return float(np.max(slope[prices > 0] / prices[prices > 0], initial=np.finfo(float).tiny))
+
+    def narrowed(self, columns: np.ndarray, least_gain: float) -> "Narrowed":
+        """Return the objective of the columns in use, or of all if leaving the others out would gain little."""
+        known = self._narrow.get("latest")
+        if known is not None and len(columns) > least_gain * len(known.columns) and np.isin(columns, known.columns).all():
+            return known
+        if len(columns) > least_gain * self.X.shape[1]:
+            columns = np.arange(self.X.shape[1])
+            narrow = Narrowed(columns, self)
+        else:
+            some = replace(self, X=np.ascontiguousarray(self.X[:, columns]), penalty=self.penalty.on(columns))
+            narrow = Narrowed(columns, some)
+        self._narrow["latest"] = narrow
+        return narrow
+
+
+class Narrowed(NamedTuple):
+    """An objective of some columns only; the others are taken to have no weight anywhere."""
+
+    columns: np.ndarray
+    objective: Objective
+
+    def inside(self, parameters: Parameters) -> Parameters:
+        """Return the parameters of these columns."""
+        return replace(parameters, weights=parameters.weights[:, :, self.columns])
+
+    def outside(self, parameters: Parameters, n_features: int) -> Parameters:
+        """Return parameters of these columns as parameters of all."""
+        weights = np.zeros((*parameters.weights.shape[:2], n_features))
+        weights[:, :, self.columns] = parameters.weights
+        return replace(parameters, weights=weights)
 
 
 class Traversal(NamedTuple):

@@ -35,7 +35,7 @@ def start_nodes(objective: Objective, parameters: Parameters, nodes: np.ndarray)
     ended = objective.along(topology.keep(~below))
     leaves = np.searchsorted(kept, nodes)
     fitted = fit_leaves(ended, parameters.of(kept), leaves)
-    soft = ended.traverse(fitted, ended.scores(fitted))
+    soft = ended.traverse(fitted)
     scores = soft.scores.reshape(len(soft.scores), *fitted.intercepts.shape)
     for k in leaves:
         weight = objective.weight * soft.reach[:, k]

@@ -1,0 +1,1 @@
+"""Cascades: trees in which every stage but the last has one exit."""

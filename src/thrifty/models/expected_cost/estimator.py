@@ -1,0 +1,299 @@
+"""What trees and cascades under expected cost have in common: from rows to a fitted `LinearTree`."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _num_samples
+
+from thrifty.costs import CostModel, Ledger
+from thrifty.models.base import is_number
+from thrifty.models.expected_cost.block import solve_by_blocks
+from thrifty.models.expected_cost.fine_tuning import Answer, as_log_odds
+from thrifty.models.expected_cost.hardening import harden
+from thrifty.models.expected_cost.joint import Solution, solve_jointly
+from thrifty.models.expected_cost.objective import Objective, Parameters
+from thrifty.models.expected_cost.penalties import PathPenalty, Penalty
+from thrifty.models.expected_cost.start import start
+from thrifty.models.expected_cost.topology import Topology
+from thrifty.models.expected_cost.validation import Split, Validation
+from thrifty.models.expected_cost.watching import Watcher
+from thrifty.models.least_squares.moments import TrainingRows
+from thrifty.models.trees.linear_tree import LinearNode, LinearTree
+from thrifty.models.trees.mapped import FeatureMapped
+
+USUAL_SHARPNESS = {"squared": 20.0, "logistic": 5.0}  # log-odds spread about four times as wide as +-1
+PATH_POINTS, PATH_END = 8, 1e-2
+SOLVERS = {"joint": solve_jointly, "block": solve_by_blocks}
+
+
+@dataclass(eq=False)
+class Problem:
+    """Training data made ready: the objective over standardised columns, and the way back from there."""
+
+    objective: Objective
+    cost_model: CostModel  # of the columns that the nodes are linear in
+    mean: np.ndarray
+    deviation: np.ndarray  # zero where a column is constant
+    target_mean: np.ndarray
+    target_deviation: float
+    prior: np.ndarray
+    n_rows: float
+    validation: Validation | None
+
+
+class ExpectedCostEstimator(FeatureMapped):
+    """Fit a tree or cascade of linear classifiers to its expected loss and cost.
+
+    A subclass says which shape it has, which penalty it pays and how rows count (`_shape`, `_penalty`,
+    `_loss_weight`, `_by_exit`).
+    """
+
+    _by_exit = False
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, validation: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        qid : array-like of shape (n,), optional
+            Query of each row, for scores by query; rows of one query are held out together.
+        validation : tuple of (X, y) or (X, y, qid), optional
+            Rows to choose the structure and to stop early by, where asked for. By default a share
+            ``validation_fraction`` of the rows is held out.
+        """
+        self._refuse_bad_parameters()
+        problem = self._pose(X, y, sample_weight, qid, validation)
+        topology, parameters = self._structured(problem)
+        problem.objective = problem.objective.along(topology)
+        return self._settle(problem, self._solved(problem, parameters))
+
+    def path(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        cost_weights: Iterable[float] | None = None,
+        qid: Any = None,
+        validation: Any = None,
+    ) -> list[Self]:
+        """Return one fitted model per cost weight, from the one that buys least to the one that buys most.
+
+        The structure is chosen once, at the smallest cost weight. From there each next model starts where the one
+        before ended, so that a sweep takes far less than as many fits. By default eight cost weights are taken, from
+        one at which a single node would buy nothing down to a hundredth of it.
+        """
+        template = clone(self)
+        template._refuse_bad_parameters()
+        problem = template._pose(X, y, sample_weight, qid, validation)
+        ascending = self._ascending(cost_weights, problem)
+        problem.objective = replace(problem.objective, cost_weight=ascending[0])
+        topology, parameters = template._structured(problem)
+        models = []
+        for cost_weight in ascending:
+            problem.objective = replace(problem.objective.along(topology), cost_weight=cost_weight)
+            solution = template._solved(problem, parameters)
+            parameters = solution.parameters
+            model = copy(template).set_params(cost_weight=cost_weight)
+            models.append(model._settle(problem, solution))
+        return models[::-1]
+
+    def _ascending(self, cost_weights: Any, problem: Problem) -> list[float]:
+        if cost_weights is None:
+            return (np.geomspace(PATH_END, 1.0, PATH_POINTS) * problem.objective.largest_cost_weight()).tolist()
+        if not isinstance(cost_weights, Iterable) or not (listed := list(cost_weights)):
+            raise ValueError(f"{type(self).__name__}: cost_weights is {cost_weights!r}; expected a list of numbers.")
+        for cost_weight in listed:
+            self._refuse_unless(is_number(cost_weight, 0), "cost_weight", cost_weight, "a number of at least 0")
+        return sorted(map(float, listed))
+
+    # What a subclass says
+
+    @abstractmethod
+    def _shape(self) -> Topology:
+        """Return the tree to begin with."""
+
+    def _penalty(self, cost_model: CostModel, topology: Topology) -> Penalty:
+        """Return the relaxed expected cost."""
+        return PathPenalty(cost_model, topology)
+
+    def _loss_weight(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return how much each row's loss counts."""
+        return weight
+
+    def _structured(self, problem: Problem) -> tuple[Topology, Parameters]:
+        """Return the structure and where the descent starts."""
+        return problem.objective.topology, start(problem.objective)
+
+    # From rows to a problem
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any, qid: Any, validation: Any) -> Problem:
+        queries = self._queries(qid, X, sample_weight)
+        X, y, count = self._validated(X, y, sample_weight)
+        rows = Split(X, y, self._targets(y), count, None)
+        if self._validates():
+            rows = Split.of(self, rows, queries, validation)
+        values, cost_model = self._map_features(rows.X, rows.y, rows.count)
+        data = TrainingRows(values, rows.targets, rows.count)
+        objective, scales = self._standardised(data, cost_model)
+        prior = self._prior(rows.targets, rows.count)
+        return Problem(objective, cost_model, *scales, prior, rows.count.sum(), rows.validation)
+
+    def _validates(self) -> bool:
+        return bool(self.early_stopping)
+
+    def _queries(self, qid: Any, X: Any, sample_weight: Any) -> np.ndarray | None:
+        """Return the queries of the rows that weigh something."""
+        if qid is None:
+            return None
+        queries = np.asarray(qid)
+        if queries.ndim != 1 or len(queries) != _num_samples(X):
+            raise ValueError(
+                f"{type(self).__name__}: qid has shape {queries.shape} for {_num_samples(X)} rows. Pass one query per row."
+            )
+        return queries if sample_weight is None else queries[np.asarray(sample_weight) > 0]
+
+    def _standardised(self, data: TrainingRows, cost_model: CostModel) -> tuple[Objective, tuple[Any, ...]]:
+        """Return the objective over columns, and in regression targets, of unit variance, and their scales."""
+        weight = data.count / data.count.sum()
+        mean = data.fill
+        variance = np.array([weight @ (column - m) ** 2 for column, m in zip(data.X.T, mean, strict=True)])
+        deviation = np.where(variance > (1e-10 * np.abs(mean)) ** 2, np.sqrt(variance), 0.0)
+        scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+        X = np.ascontiguousarray((data.X - mean.astype(data.X.dtype)) * scale.astype(data.X.dtype))
+        target_mean, target_deviation = np.zeros(data.targets.shape[1]), 1.0
+        if not is_classifier(self):
+            target_mean = weight @ data.targets
+            target_deviation = float(np.sqrt(weight @ (data.targets - target_mean) ** 2)[0]) or 1.0
+        topology = self._shape()
+        objective = Objective(
+            X=X,
+            targets=(data.targets - target_mean) / target_deviation,
+            weight=weight,
+            loss_weight=self._loss_weight(data.targets, weight),
+            topology=topology,
+            penalty=self._penalty(cost_model, topology),
+            cost_weight=float(self.cost_weight),
+            l1_weight=float(self.l1_weight),
+            sharpness=self._sharpness(data.targets.shape[1]),
+            logistic=self._loss == "logistic",
+            by_exit=self._by_exit,
+        )
+        return objective, (mean, deviation, target_mean, target_deviation)
+
+    @property
+    def _loss(self) -> str:
+        return getattr(self, "loss", "squared")
+
+    def _sharpness(self, n_scores: int) -> float:
+        """Return the factor within the sigmoid; one-hot scores of many classes spread less than a single score."""
+        sharpness = USUAL_SHARPNESS[self._loss] if self.sharpness is None else float(self.sharpness)
+        return sharpness * (np.sqrt(n_scores) if n_scores > 1 and self._loss == "squared" else 1.0)
+
+    # From a problem to a tree
+
+    def _solved(self, problem: Problem, parameters: Parameters) -> Solution:
+        title = type(self).__name__ if self.verbose else None
+        with Watcher(self.max_iter, title, self._judge(problem) if self.early_stopping else None) as watcher:
+            solution = SOLVERS[self.solver](
+                problem.objective, parameters, max_iter=self.max_iter, tol=self.tol, watch=watcher.watch
+            )
+        self.validation_scores_ = watcher.scores
+        if watcher.best is not None:
+            solution.parameters = watcher.best
+        elif solution.residual > self.tol:
+            warnings.warn(
+                f"{type(self).__name__} ended after {len(solution.history) - 1} rounds with an optimality residual of "
+                f"{solution.residual:.2g}, above tol={self.tol:g}. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return solution
+
+    def _judge(self, problem: Problem) -> Callable[[Parameters], float]:
+        """Return a function that scores parameters on the validation rows."""
+
+        def score(parameters: Parameters) -> float:
+            return self._validation_score(problem, problem.objective, parameters)
+
+        return score
+
+    def _validation_score(self, problem: Problem, objective: Objective, parameters: Parameters) -> float:
+        """Score a tree just as it was learned, in the objective's structure, on the validation rows."""
+        candidate = copy(self)
+        candidate.tree_ = self._tree(problem, objective, parameters, fine_tune=None)
+        return problem.validation.score(candidate)  # type: ignore[union-attr]
+
+    def _settle(self, problem: Problem, solution: Solution) -> Self:
+        self.objective_ = solution.history
+        self.residual_ = solution.residual
+        self.converged_ = bool(solution.residual <= self.tol)
+        self.n_iter_ = len(solution.history) - 1
+        self.tree_ = self._tree(problem, problem.objective, solution.parameters, self.fine_tune)
+        return self
+
+    def _tree(self, problem: Problem, objective: Objective, parameters: Parameters, fine_tune: Any) -> LinearTree:
+        """Return the tree that answers."""
+
+        def finish(answer: Answer, reach: np.ndarray) -> Answer:
+            if is_classifier(self):
+                return answer if fine_tune is None else as_log_odds(answer, objective, reach, problem.n_rows)
+            intercepts = answer.intercepts * problem.target_deviation + problem.target_mean
+            return Answer(answer.weights * problem.target_deviation, intercepts)
+
+        prices = Ledger(problem.cost_model).prices
+        nodes = harden(objective, parameters, prices, fine_tune, finish)
+        return LinearTree(self._in_raw_units(nodes, problem), problem.prior, problem.cost_model, problem.mean)
+
+    @staticmethod
+    def _in_raw_units(nodes: list[LinearNode], problem: Problem) -> list[LinearNode]:
+        """Let nodes over standardised columns read the columns as they are."""
+        held: list[list[int]] = []
+        parents = {child: k for k, node in enumerate(nodes) for child in (node.upper, node.lower)}
+        for k, node in enumerate(nodes):
+            held.append([*(held[parents[k]] if k else []), *node.buys])
+            mean, deviation = problem.mean[held[k]], problem.deviation[held[k]]
+            node.scores = node.scores / deviation
+            node.score_intercept = node.score_intercept - node.scores @ mean
+            node.projection = node.projection / deviation
+            node.projection_intercept = node.projection_intercept - float(node.projection @ mean)
+        return nodes
+
+    # Parameters
+
+    def _refuse_bad_parameters(self) -> None:
+        for name in ("cost_weight", "l1_weight", "tol"):
+            value = getattr(self, name)
+            self._refuse_unless(is_number(value, 0), name, value, "a number of at least 0")
+        sharp = self.sharpness is None or is_number(self.sharpness, np.finfo(float).tiny)
+        self._refuse_unless(sharp, "sharpness", self.sharpness, "a number above 0, or None")
+        for name, choices in self._choices().items():
+            value = getattr(self, name)
+            known = value is None or isinstance(value, str)
+            self._refuse_unless(known and value in choices, name, value, "one of " + ", ".join(map(repr, choices)))
+        for name in self._whole_numbers():
+            value = getattr(self, name)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
+            self._refuse_unless(whole, name, value, "a whole number of at least 1")
+        share = self.validation_fraction
+        self._refuse_unless(is_number(share) and 0 < share < 1, "validation_fraction", share, "a share between 0 and 1")
+
+    def _choices(self) -> dict[str, tuple[Any, ...]]:
+        return {"solver": tuple(SOLVERS), "fine_tune": ("support", "held", None)}
+
+    def _whole_numbers(self) -> tuple[str, ...]:
+        return ("max_iter",)
+
+    def _refuse_unless(self, fine: bool, name: str, value: Any, expected: str) -> None:
+        if not fine:
+            raise ValueError(f"{type(self).__name__}: {name} is {value!r}; expected {expected}.")
