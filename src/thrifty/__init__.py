@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from thrifty.exceptions import ThriftyError as ThriftyError
     from thrifty.models.acquisition import Acquisition as Acquisition
     from thrifty.models.base import BudgetedEstimator as BudgetedEstimator
+    from thrifty.models.boosting.feature_map import BoostedFeatureMap as BoostedFeatureMap
+    from thrifty.models.boosting.forest import Forest as Forest
+    from thrifty.models.cascades.cronus import CronusClassifier as CronusClassifier
+    from thrifty.models.cascades.cscc import CSCCClassifier as CSCCClassifier
     from thrifty.models.linear.cost_weighted_l1 import CostWeightedL1Classifier as CostWeightedL1Classifier
     from thrifty.models.linear.cost_weighted_l1 import CostWeightedL1Regressor as CostWeightedL1Regressor
     from thrifty.models.session import Acquire as Acquire
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
     from thrifty.models.session import Stop as Stop
     from thrifty.models.trees.astc import ASTCClassifier as ASTCClassifier
     from thrifty.models.trees.astc import ASTCRegressor as ASTCRegressor
+    from thrifty.models.trees.criterion import CSTCCriterion as CSTCCriterion
+    from thrifty.models.trees.criterion import cstc_criterion as cstc_criterion
+    from thrifty.models.trees.cstc import CSTCClassifier as CSTCClassifier
+    from thrifty.models.trees.cstc import CSTCRegressor as CSTCRegressor
 
 __version__ = "0.1.0"
 
@@ -34,9 +42,15 @@ _HOMES = {
     "exceptions": ["CostError", "DatasetNotFoundError", "MissingExtraError", "SessionError", "ThriftyError"],
     "models.acquisition": ["Acquisition"],
     "models.base": ["BudgetedEstimator"],
+    "models.boosting.feature_map": ["BoostedFeatureMap"],
+    "models.boosting.forest": ["Forest"],
+    "models.cascades.cronus": ["CronusClassifier"],
+    "models.cascades.cscc": ["CSCCClassifier"],
     "models.linear.cost_weighted_l1": ["CostWeightedL1Classifier", "CostWeightedL1Regressor"],
     "models.session": ["Acquire", "Session", "Stop"],
     "models.trees.astc": ["ASTCClassifier", "ASTCRegressor"],
+    "models.trees.criterion": ["CSTCCriterion", "cstc_criterion"],
+    "models.trees.cstc": ["CSTCClassifier", "CSTCRegressor"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _SUBMODULES = ("costs", "datasets", "exceptions", "metrics", "plots", "testing")
@@ -46,17 +60,25 @@ __all__ = [
     "ASTCRegressor",
     "Acquire",
     "Acquisition",
+    "BoostedFeatureMap",
     "BudgetedEstimator",
+    "CSCCClassifier",
+    "CSTCClassifier",
+    "CSTCCriterion",
+    "CSTCRegressor",
     "CostError",
     "CostModel",
     "CostWeightedL1Classifier",
     "CostWeightedL1Regressor",
+    "CronusClassifier",
     "DatasetNotFoundError",
+    "Forest",
     "MissingExtraError",
     "Session",
     "SessionError",
     "Stop",
     "ThriftyError",
+    "cstc_criterion",
 ]
 
 

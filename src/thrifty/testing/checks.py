@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator as sklearn_check_estimator
 
 from thrifty.costs import CostModel
@@ -199,7 +200,7 @@ def _costs(scale: float = 1.0) -> CostModel:
 
 
 def _problems(estimator: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the data sets that suit the estimator: two and four classes, or a regression."""
+    """Return the data sets that suit the estimator: two classes, four if it takes that many, or a regression."""
     random = np.random.default_rng(11)
     X = random.normal(size=(N_ROWS, N_FEATURES)) + random.normal(size=(N_ROWS, 1))
     X *= 1.0 + np.arange(N_FEATURES)
@@ -208,7 +209,8 @@ def _problems(estimator: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     if not is_classifier(estimator):
         return [(X, signal[:, 0])]
     signs = signal > np.median(signal, axis=0)
-    return [(X, np.where(signs[:, 0], "yes", "no")), (X, signs @ [1, 2])]
+    problems = [(X, np.where(signs[:, 0], "yes", "no")), (X, signs @ [1, 2])]
+    return problems if get_tags(estimator).classifier_tags.multi_class else problems[:1]
 
 
 def _with_costs(estimator: Any, costs: Any) -> Any:

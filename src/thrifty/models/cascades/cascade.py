@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from thrifty.models.expected_cost.estimator import ExpectedCostEstimator, Problem
-from thrifty.models.expected_cost.objective import Parameters
-from thrifty.models.expected_cost.start import start
+from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.trees.estimator import TreeClassifier
 
@@ -64,8 +62,9 @@ class CascadeClassifier(ExpectedCostEstimator, TreeClassifier):
     def _shape(self) -> Topology:
         return Topology.cascade(self.n_stages)
 
-    def _structured(self, problem: Problem) -> tuple[Topology, Parameters]:
-        return problem.objective.topology, start(problem.objective)
+    def _facing(self, targets: np.ndarray, weight: np.ndarray) -> float:
+        rare_is_low = targets.shape[1] == 1 and weight @ targets[:, 0] > 0
+        return -1.0 if rare_is_low else 1.0
 
     def _loss_weight(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
         codes = (targets[:, 0] > 0).astype(int) if targets.shape[1] == 1 else targets.argmax(axis=1)

@@ -86,7 +86,9 @@ def _fit_inner(objective: Objective, parameters: Parameters, k: int) -> Paramete
         by_weights = evaluation.weights[k][:, free].ravel()
         return evaluation.value, np.concatenate([by_weights, evaluation.intercepts[k], evaluation.thresholds[[k]]])
 
-    start = np.concatenate([parameters.weights[k][:, free].ravel(), parameters.intercepts[k], parameters.thresholds[[k]]])
+    start = np.concatenate(
+        [parameters.weights[k][:, free].ravel(), parameters.intercepts[k], parameters.thresholds[[k]]]
+    )
     best = minimize(bound, start, jac=True, method="CG", options={"maxiter": STEPS})
     found = at(best.x)
     small = found.squares()[k] < SMALLEST**2

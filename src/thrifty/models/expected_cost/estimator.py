@@ -16,16 +16,16 @@ from thrifty.costs import CostModel, Ledger
 from thrifty.models.base import is_number
 from thrifty.models.expected_cost.block import solve_by_blocks
 from thrifty.models.expected_cost.fine_tuning import Answer, as_log_odds
-from thrifty.models.expected_cost.hardening import harden
+from thrifty.models.expected_cost.hardening import harden, linear_nodes
 from thrifty.models.expected_cost.joint import Solution, solve_jointly
 from thrifty.models.expected_cost.objective import Objective, Parameters
 from thrifty.models.expected_cost.penalties import PathPenalty, Penalty
+from thrifty.models.expected_cost.standardised import Scales, Standardised, standardise
 from thrifty.models.expected_cost.start import start
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.validation import Split, Validation
 from thrifty.models.expected_cost.watching import Watcher
-from thrifty.models.least_squares.moments import TrainingRows
-from thrifty.models.trees.linear_tree import LinearNode, LinearTree
+from thrifty.models.trees.linear_tree import LinearTree
 from thrifty.models.trees.mapped import FeatureMapped
 
 USUAL_SHARPNESS = {"squared": 20.0, "logistic": 5.0}  # log-odds spread about four times as wide as +-1
@@ -39,10 +39,8 @@ class Problem:
 
     objective: Objective
     cost_model: CostModel  # of the columns that the nodes are linear in
-    mean: np.ndarray
-    deviation: np.ndarray  # zero where a column is constant
-    target_mean: np.ndarray
-    target_deviation: float
+    prices: np.ndarray  # of those columns, each on its own
+    scales: Scales
     prior: np.ndarray
     n_rows: float
     validation: Validation | None
@@ -123,13 +121,17 @@ class ExpectedCostEstimator(FeatureMapped):
     def _shape(self) -> Topology:
         """Return the tree to begin with."""
 
-    def _penalty(self, cost_model: CostModel, topology: Topology) -> Penalty:
-        """Return the relaxed expected cost."""
-        return PathPenalty(cost_model, topology)
+    def _penalty(self, cost_model: CostModel, columns: np.ndarray, topology: Topology) -> Penalty:
+        """Return the relaxed expected cost of these columns."""
+        return PathPenalty(cost_model, columns, topology)
 
     def _loss_weight(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return how much each row's loss counts."""
         return weight
+
+    def _facing(self, targets: np.ndarray, weight: np.ndarray) -> float:
+        """Return 1 if rows of a high score go above a threshold, -1 if those of a low one do."""
+        return 1.0
 
     def _structured(self, problem: Problem) -> tuple[Topology, Parameters]:
         """Return the structure and where the descent starts."""
@@ -144,10 +146,11 @@ class ExpectedCostEstimator(FeatureMapped):
         if self._validates():
             rows = Split.of(self, rows, queries, validation)
         values, cost_model = self._map_features(rows.X, rows.y, rows.count)
-        data = TrainingRows(values, rows.targets, rows.count)
-        objective, scales = self._standardised(data, cost_model)
+        prices = Ledger(cost_model).prices
+        data = standardise(values, rows.targets, rows.count, prices, scale_targets=not is_classifier(self))
         prior = self._prior(rows.targets, rows.count)
-        return Problem(objective, cost_model, *scales, prior, rows.count.sum(), rows.validation)
+        objective = self._objective(data, cost_model)
+        return Problem(objective, cost_model, prices, data.scales, prior, rows.count.sum(), rows.validation)
 
     def _validates(self) -> bool:
         return bool(self.early_stopping)
@@ -159,37 +162,27 @@ class ExpectedCostEstimator(FeatureMapped):
         queries = np.asarray(qid)
         if queries.ndim != 1 or len(queries) != _num_samples(X):
             raise ValueError(
-                f"{type(self).__name__}: qid has shape {queries.shape} for {_num_samples(X)} rows. Pass one query per row."
+                f"{type(self).__name__}: qid has shape {queries.shape} for {_num_samples(X)} rows. "
+                "Pass one query per row."
             )
         return queries if sample_weight is None else queries[np.asarray(sample_weight) > 0]
 
-    def _standardised(self, data: TrainingRows, cost_model: CostModel) -> tuple[Objective, tuple[Any, ...]]:
-        """Return the objective over columns, and in regression targets, of unit variance, and their scales."""
-        weight = data.count / data.count.sum()
-        mean = data.fill
-        variance = np.array([weight @ (column - m) ** 2 for column, m in zip(data.X.T, mean, strict=True)])
-        deviation = np.where(variance > (1e-10 * np.abs(mean)) ** 2, np.sqrt(variance), 0.0)
-        scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-        X = np.ascontiguousarray((data.X - mean.astype(data.X.dtype)) * scale.astype(data.X.dtype))
-        target_mean, target_deviation = np.zeros(data.targets.shape[1]), 1.0
-        if not is_classifier(self):
-            target_mean = weight @ data.targets
-            target_deviation = float(np.sqrt(weight @ (data.targets - target_mean) ** 2)[0]) or 1.0
-        topology = self._shape()
-        objective = Objective(
-            X=X,
-            targets=(data.targets - target_mean) / target_deviation,
+    def _objective(self, data: Standardised, cost_model: CostModel) -> Objective:
+        weight, topology = data.count / data.count.sum(), self._shape()
+        return Objective(
+            X=data.X,
+            targets=data.targets,
             weight=weight,
             loss_weight=self._loss_weight(data.targets, weight),
             topology=topology,
-            penalty=self._penalty(cost_model, topology),
+            penalty=self._penalty(cost_model, data.scales.columns, topology),
             cost_weight=float(self.cost_weight),
             l1_weight=float(self.l1_weight),
             sharpness=self._sharpness(data.targets.shape[1]),
             logistic=self._loss == "logistic",
             by_exit=self._by_exit,
+            facing=self._facing(data.targets, weight),
         )
-        return objective, (mean, deviation, target_mean, target_deviation)
 
     @property
     def _loss(self) -> str:
@@ -248,26 +241,13 @@ class ExpectedCostEstimator(FeatureMapped):
         def finish(answer: Answer, reach: np.ndarray) -> Answer:
             if is_classifier(self):
                 return answer if fine_tune is None else as_log_odds(answer, objective, reach, problem.n_rows)
-            intercepts = answer.intercepts * problem.target_deviation + problem.target_mean
-            return Answer(answer.weights * problem.target_deviation, intercepts)
+            spread = problem.scales.target_deviation
+            return Answer(answer.weights * spread, answer.intercepts * spread + problem.scales.target_mean)
 
-        prices = Ledger(problem.cost_model).prices
-        nodes = harden(objective, parameters, prices, fine_tune, finish)
-        return LinearTree(self._in_raw_units(nodes, problem), problem.prior, problem.cost_model, problem.mean)
-
-    @staticmethod
-    def _in_raw_units(nodes: list[LinearNode], problem: Problem) -> list[LinearNode]:
-        """Let nodes over standardised columns read the columns as they are."""
-        held: list[list[int]] = []
-        parents = {child: k for k, node in enumerate(nodes) for child in (node.upper, node.lower)}
-        for k, node in enumerate(nodes):
-            held.append([*(held[parents[k]] if k else []), *node.buys])
-            mean, deviation = problem.mean[held[k]], problem.deviation[held[k]]
-            node.scores = node.scores / deviation
-            node.score_intercept = node.score_intercept - node.scores @ mean
-            node.projection = node.projection / deviation
-            node.projection_intercept = node.projection_intercept - float(node.projection @ mean)
-        return nodes
+        scales = problem.scales
+        hard = harden(objective, parameters, problem.prices[scales.columns], fine_tune, finish)
+        fill = scales.mean[np.argsort(scales.columns)]
+        return LinearTree(linear_nodes(hard, scales), problem.prior, problem.cost_model, fill)
 
     # Parameters
 
@@ -283,10 +263,11 @@ class ExpectedCostEstimator(FeatureMapped):
             self._refuse_unless(known and value in choices, name, value, "one of " + ", ".join(map(repr, choices)))
         for name in self._whole_numbers():
             value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
             self._refuse_unless(whole, name, value, "a whole number of at least 1")
         share = self.validation_fraction
-        self._refuse_unless(is_number(share) and 0 < share < 1, "validation_fraction", share, "a share between 0 and 1")
+        fine = is_number(share) and bool(0 < share < 1)
+        self._refuse_unless(fine, "validation_fraction", share, "a share between 0 and 1")
 
     def _choices(self) -> dict[str, tuple[Any, ...]]:
         return {"solver": tuple(SOLVERS), "fine_tune": ("support", "held", None)}

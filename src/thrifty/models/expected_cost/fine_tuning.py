@@ -32,7 +32,7 @@ class Answer:
     @property
     def reads(self) -> np.ndarray:
         """Mark the columns that it depends on."""
-        return self.weights.any(axis=0)
+        return np.asarray(self.weights.any(axis=0))
 
 
 def fit_answer(objective: Objective, columns: np.ndarray, reach: np.ndarray, needless: np.ndarray) -> Answer:

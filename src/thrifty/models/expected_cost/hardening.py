@@ -6,13 +6,14 @@ it answers, by a classifier fitted anew without cost on what is bought anyway (s
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from thrifty.models.expected_cost.fine_tuning import Answer, fit_answer
 from thrifty.models.expected_cost.objective import Objective, Parameters
+from thrifty.models.expected_cost.standardised import Scales
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.trees.linear_tree import END, LinearNode
 
@@ -34,10 +35,20 @@ class Route:
     lower: int
 
 
+@dataclass(frozen=True, eq=False)
+class HardNode:
+    """A node of the tree that answers; the children in its route are places in the list of nodes."""
+
+    buys: np.ndarray
+    answer: Answer
+    route: Route
+    parent: int
+
+
 def harden(
     objective: Objective, parameters: Parameters, prices: np.ndarray, fine_tune: FineTune, finish: Finish
-) -> list[LinearNode]:
-    """Return the nodes of the tree that answers, over the standardised columns.
+) -> list[HardNode]:
+    """Return the nodes of the tree that answers, parents first, over the standardised columns.
 
     `prices` of the columns say which of them are worth most to be dropped. Without fine-tuning the tree routes and
     answers just as it was learned.
@@ -46,23 +57,43 @@ def harden(
     routes = _learned_routes(objective.topology, parameters)
     if fine_tune is not None:
         routes = _needed_routes(objective, parameters, routes, soft.scores, prices)
-    kept = _reachable(routes)
-    place = {END: END} | {k: i for i, k in enumerate(kept)}
-    held: dict[int, list[int]] = {END: []}
+    parents = _parents(routes)
+    place = {END: END} | {k: i for i, k in enumerate(parents)}
+    held = {END: np.arange(0)}
     nodes = []
-    for k in kept:
-        before, route = held[_parent(routes, kept, k)], routes[k]
-        answer = _answer(objective, parameters, k, route, before, soft.reach[:, k], prices, fine_tune)
+    for k, parent in parents.items():
+        route, before, reach = routes[k], held[parent], soft.reach[:, k]
+        answer = _answer(objective, parameters, k, route, before, reach, prices, fine_tune)
         buys = np.setdiff1d(np.flatnonzero(answer.reads | (route.weights != 0)), before)
-        held[k] = [*before, *buys.tolist()]
-        scored = finish(answer, soft.reach[:, k])
-        nodes.append(
-            LinearNode(
-                buys.tolist(), scored.weights[:, held[k]], scored.intercepts, route.weights[held[k]], route.intercept,
-                route.threshold, place[route.upper], place[route.lower],
-            )  # fmt: skip
-        )
+        held[k] = np.append(before, buys)
+        onward = replace(route, upper=place[route.upper], lower=place[route.lower])
+        nodes.append(HardNode(buys, finish(answer, reach), onward, place[parent]))
     return nodes
+
+
+def linear_nodes(nodes: list[HardNode], scales: Scales) -> list[LinearNode]:
+    """Return the nodes as a `LinearTree` takes them: reading the columns as they are, buying in their order in X."""
+    held: list[np.ndarray] = []
+    linear = []
+    for node in nodes:
+        before = np.arange(0) if node.parent == END else held[node.parent]
+        bought = node.buys[np.argsort(scales.columns[node.buys])]
+        held.append(np.append(before, bought))
+        mean, deviation = scales.mean[held[-1]], scales.deviation[held[-1]]
+        scores, projection = node.answer.weights[:, held[-1]] / deviation, node.route.weights[held[-1]] / deviation
+        linear.append(
+            LinearNode(
+                buys=scales.columns[bought].tolist(),
+                scores=scores,
+                score_intercept=node.answer.intercepts - scores @ mean,
+                projection=projection,
+                projection_intercept=node.route.intercept - float(projection @ mean),
+                threshold=node.route.threshold,
+                upper=node.route.upper,
+                lower=node.route.lower,
+            )
+        )
+    return linear
 
 
 def _answer(
@@ -70,7 +101,7 @@ def _answer(
     parameters: Parameters,
     k: int,
     route: Route,
-    before: list[int],
+    before: np.ndarray,
     reach: np.ndarray,
     prices: np.ndarray,
     fine_tune: FineTune,
@@ -150,15 +181,10 @@ def _needed_route(
     return Route(weights, route.intercept, threshold, route.upper, route.lower)
 
 
-def _reachable(routes: list[Route]) -> list[int]:
-    """Return the nodes that a row can get to, in order."""
-    reachable = {0}
+def _parents(routes: list[Route]) -> dict[int, int]:
+    """Return the nodes that a row can get to, parents first, each with the node before it."""
+    parents = {0: END}
     for k, route in enumerate(routes):
-        if k in reachable:
-            reachable |= {route.upper, route.lower}
-    return sorted(reachable - {END})
-
-
-def _parent(routes: list[Route], kept: list[int], k: int) -> int:
-    """Return the node before a node, -1 before the root."""
-    return next((j for j in kept if k in (routes[j].upper, routes[j].lower)), END)
+        if k in parents:
+            parents |= {child: k for child in (route.upper, route.lower) if child != END}
+    return dict(sorted(parents.items()))

@@ -114,7 +114,11 @@ def _descend(objective: Objective, parameters: Parameters, free: np.ndarray) -> 
         return evaluation.value, variables.gathered(evaluation.weights, evaluation.intercepts, evaluation.thresholds)
 
     best = minimize(
-        bound, variables.start, jac=True, method="L-BFGS-B", options={"maxiter": EVALUATIONS, "ftol": 1e-9, "gtol": 1e-9}
+        bound,
+        variables.start,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": EVALUATIONS, "ftol": 1e-9, "gtol": 1e-9},
     )
     return variables.parameters(best.x)
 

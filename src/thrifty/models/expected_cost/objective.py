@@ -13,9 +13,8 @@ import numpy as np
 
 from thrifty.kernels.soft_tree import ascend_rows, descend_rows
 from thrifty.kernels.threads import over_rows
-from thrifty.models.expected_cost.penalties import SMALLEST, PathPenalty, StagePenalty
+from thrifty.models.expected_cost.penalties import DIGITS, SMALLEST, Penalty
 from thrifty.models.expected_cost.topology import Topology
-
 
 FIELDS = ("weights", "intercepts", "thresholds", "directions")
 
@@ -34,9 +33,7 @@ class Parameters:
 
     def of(self, nodes: np.ndarray) -> "Parameters":
         """Return copies of the parameters of some nodes."""
-        return Parameters(
-            self.weights[nodes], self.intercepts[nodes], self.thresholds[nodes], self.directions[nodes]
-        )
+        return Parameters(self.weights[nodes], self.intercepts[nodes], self.thresholds[nodes], self.directions[nodes])
 
     def with_nodes(self, nodes: np.ndarray, theirs: "Parameters") -> "Parameters":
         """Return these parameters with those of some nodes replaced."""
@@ -77,13 +74,14 @@ class Objective:
     weight: np.ndarray  # (n,) share of each row in what is expected to be paid; sums to one
     loss_weight: np.ndarray  # (n,) the same times its class weight
     topology: Topology
-    penalty: PathPenalty | StagePenalty
+    penalty: Penalty
     cost_weight: float
     l1_weight: float
     sharpness: float
     logistic: bool
-    by_exit: bool = False
-    _narrow: dict = field(default_factory=dict, init=False, repr=False)  # the narrow objective in use, for columns are costly to copy
+    by_exit: bool = False  # a node's loss counts for those who end there, not for all who come by
+    facing: float = 1.0  # 1 or -1: which end of a single score is above the threshold
+    _narrow: dict = field(default_factory=dict, init=False, repr=False)  # what `narrowed` last returned
 
     def scores(self, parameters: Parameters) -> np.ndarray:
         """Return the scores of all nodes: (n, K * m)."""
@@ -123,13 +121,13 @@ class Objective:
         magnitudes = held_at.magnitudes
         shrink = np.divide(self.l1_weight, magnitudes, out=np.zeros_like(magnitudes), where=magnitudes > 0)
         loss, residual, by_threshold = soft.pull_back(
-            self.cost_weight * bound.node_price, self.cost_weight * bound.exit_price
+            self.price_weight * bound.node_price, self.price_weight * bound.exit_price
         )
-        curvature = self.cost_weight * bound.curvature + shrink
+        curvature = self.price_weight * bound.curvature + shrink
         by_weights = (residual.T.astype(self.X.dtype, copy=False) @ self.X).reshape(parameters.weights.shape)
         l1 = 0.5 * (np.sum(shrink * squares) + self.l1_weight * magnitudes.sum())
         return Evaluation(
-            value=loss + l1 + self.cost_weight * bound.value,
+            value=loss + l1 + self.price_weight * bound.value,
             weights=by_weights + curvature[:, None, :] * parameters.weights,
             intercepts=residual.sum(axis=0).reshape(parameters.intercepts.shape),
             thresholds=by_threshold,
@@ -141,7 +139,7 @@ class Objective:
         """Return the curvature of the penalties by each weight (K, d), held where they touch at these squares."""
         roots = np.maximum(self.penalty.roots(squares, soft.mass), SMALLEST)
         bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, roots)
-        return self.cost_weight * bound.curvature + self.l1_weight / np.maximum(np.sqrt(squares), SMALLEST)
+        return self.price_weight * bound.curvature + self.l1_weight / np.maximum(np.sqrt(squares), SMALLEST)
 
     def sample(self, size: int) -> "Objective":
         """Return the objective of at most `size` rows, evenly spread."""
@@ -161,7 +159,12 @@ class Objective:
     def first_price(self, parameters: Parameters, evaluation: Evaluation) -> np.ndarray:
         """Return what the penalties charge for the first bit of each weight that is zero: (K, d)."""
         reluctance = self.penalty.reluctance(parameters.squares(), evaluation.mass, evaluation.exit_mass)
-        return self.l1_weight + self.cost_weight * reluctance
+        return self.l1_weight + self.price_weight * reluctance
+
+    @property
+    def price_weight(self) -> float:
+        """The cost weight of prices relative to the dearest, rounded as those are."""
+        return float(f"{self.cost_weight * self.penalty.dearest:.{DIGITS}g}")
 
     @property
     def loss_curvature(self) -> float:
@@ -179,16 +182,20 @@ class Objective:
         centred = self.targets - self.loss_weight @ self.targets / self.loss_weight.sum()
         slope = 2.0 * np.linalg.norm(self.X.T @ (self.loss_weight[:, None] * centred), axis=1)
         prices = self.penalty.per_feature(self.penalty.unit_costs[None])[0]
-        return float(np.max(slope[prices > 0] / prices[prices > 0], initial=np.finfo(float).tiny))
+        return float(np.max(slope[prices > 0] / prices[prices > 0], initial=np.finfo(float).tiny)) / (
+            self.penalty.dearest or 1.0
+        )
 
     def narrowed(self, columns: np.ndarray, least_gain: float) -> "Narrowed":
-        """Return the objective of the columns in use, or of all if leaving the others out would gain little."""
-        known = self._narrow.get("latest")
-        if known is not None and len(columns) > least_gain * len(known.columns) and np.isin(columns, known.columns).all():
+        """Return the objective of the columns in use, or of more if leaving those out would gain little.
+
+        Columns are costly to copy, so what was returned last is returned again while it will do.
+        """
+        known = self._narrow.get("latest", Narrowed(np.arange(self.X.shape[1]), self))
+        if len(columns) > least_gain * len(known.columns) and np.isin(columns, known.columns).all():
             return known
         if len(columns) > least_gain * self.X.shape[1]:
-            columns = np.arange(self.X.shape[1])
-            narrow = Narrowed(columns, self)
+            narrow = Narrowed(np.arange(self.X.shape[1]), self)
         else:
             some = replace(self, X=np.ascontiguousarray(self.X[:, columns]), penalty=self.penalty.on(columns))
             narrow = Narrowed(columns, some)

@@ -11,6 +11,7 @@ Both are sums of  weight * unit cost * sqrt(g)  with g quadratic in the weights,
 Held at some z, a penalty is quadratic in the weights and an upper bound of itself that touches where z = sqrt(g).
 """
 
+from abc import ABC, abstractmethod
 from copy import copy
 from typing import NamedTuple, Self
 
@@ -21,6 +22,7 @@ from thrifty.costs import CostModel
 from thrifty.models.expected_cost.topology import Topology
 
 SMALLEST = 1e-4  # values below this count as zero
+DIGITS = 12  # of a price relative to the dearest; fewer than a float has, for cents to give what dollars give
 
 
 class Bound(NamedTuple):
@@ -32,14 +34,35 @@ class Bound(NamedTuple):
     exit_price: np.ndarray  # (K, 2) derivatives by the mass of each terminal element
 
 
-class Penalty:
-    """Units and their costs, and for both relaxations the sums of squared weights that they take roots of."""
+class Penalty(ABC):
+    """Units and their costs, and what both relaxations are asked for.
 
-    def __init__(self, cost_model: CostModel, topology: Topology):
+    Features are given by their `columns` in the cost model. Units take their order from them, and are priced relative
+    to the dearest, so that sums over units come out the same to the last bit however the cost model orders and counts.
+    """
+
+    def __init__(self, cost_model: CostModel, columns: np.ndarray, topology: Topology):
         self.topology = topology
-        priced = cost_model.unit_costs > 0
-        self.unit_costs = cost_model.unit_costs[priced]
-        self.requirement = sparse.csr_array(cost_model.requirement[:, priced].astype(float))  # (d, u)
+        requirement = cost_model.requirement[columns]
+        units = np.flatnonzero(cost_model.unit_costs > 0)
+        first, count = requirement[:, units].argmax(axis=0), requirement[:, units].sum(axis=0)
+        units = units[np.lexsort((cost_model.unit_costs[units], count, first))]
+        unit_costs = cost_model.unit_costs[units]
+        self.dearest = float(unit_costs.max(initial=0.0))
+        self.unit_costs = np.round(unit_costs / self.dearest, DIGITS) if units.size else unit_costs
+        self.requirement = sparse.csr_array(requirement[:, units].astype(float))  # (d, u)
+
+    @abstractmethod
+    def roots(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Return the norms of the weights that share units, the auxiliaries at which a bound touches."""
+
+    @abstractmethod
+    def bound(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray, held_at: np.ndarray) -> Bound:
+        """Return the upper bound that touches where the roots are `held_at`."""
+
+    @abstractmethod
+    def reluctance(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
+        """Return what the first bit of each weight that is zero costs (K, d): units that nothing uses yet."""
 
     def along(self, topology: Topology) -> Self:
         """Return the penalty of another tree."""
@@ -78,7 +101,6 @@ class PathPenalty(Penalty):
         curvature = self.per_feature(self.topology.lineage.T @ (taken[:, None] * prices))
         exit_price = np.where(self.topology.ends, path_price[:, None], 0.0)
         return Bound(float(taken @ path_price), curvature, np.zeros(len(taken)), exit_price)
-
 
     def reluctance(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
         """Return what the first bit of each weight that is zero costs (K, d): units that its paths do not yet use."""

@@ -29,7 +29,7 @@ def start(objective: Objective) -> Parameters:
 def start_nodes(objective: Objective, parameters: Parameters, nodes: np.ndarray) -> Parameters:
     """Fit some nodes as if the tree ended there, and let each send half of its rows either way."""
     topology = objective.topology
-    below = topology.lineage[:, nodes].any(axis=1)
+    below = np.asarray(topology.lineage[:, nodes].any(axis=1))
     below[nodes] = False
     kept = np.flatnonzero(~below)
     ended = objective.along(topology.keep(~below))
@@ -39,15 +39,15 @@ def start_nodes(objective: Objective, parameters: Parameters, nodes: np.ndarray)
     scores = soft.scores.reshape(len(soft.scores), *fitted.intercepts.shape)
     for k in leaves:
         weight = objective.weight * soft.reach[:, k]
-        fitted.directions[k] = _widest_direction(scores[:, k], weight)
+        fitted.directions[k] = _widest_direction(scores[:, k], weight, objective.facing)
         fitted.thresholds[k] = even_split(scores[:, k] @ fitted.directions[k], weight)
     return parameters.with_nodes(kept, fitted)
 
 
-def _widest_direction(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def _widest_direction(scores: np.ndarray, weight: np.ndarray, facing: float) -> np.ndarray:
     """Return the unit vector along which the scores (n, m) vary most, its largest entry positive."""
     if scores.shape[1] == 1:
-        return np.ones(1)
+        return np.array([facing])
     centred = scores - weight @ scores / max(weight.sum(), np.finfo(float).tiny)
     direction = np.linalg.eigh(centred.T @ (weight[:, None] * centred))[1][:, -1]
     return direction * np.sign(direction[np.abs(direction).argmax()])

@@ -1,7 +1,7 @@
 """Rows that are held out to choose a structure and to stop early by, and the score that is taken of them."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -59,15 +59,16 @@ class Split:
         if given is not None:
             if not isinstance(given, tuple | list) or len(given) not in (2, 3):
                 raise ValueError(f"{owner}: validation is {given!r}; expected a tuple (X, y) or (X, y, qid).")
-            if query_metric(scoring) and len(given) == 2:
+            X, y, queries = (*given, None)[:3]
+            if query_metric(scoring) and queries is None:
                 raise ValueError(f"{owner}: scoring={scoring!r} is taken by query. Pass validation=(X, y, qid).")
-            return cls(rows.X, rows.y, rows.targets, rows.count, Validation(*given, *[None][len(given) - 2 :], scoring))
-        kept, held = estimator_split(estimator, rows, qid)
+            return replace(rows, validation=Validation(X, y, queries, scoring))
+        kept, held = _split(estimator, rows, qid)
         out = Validation(rows.X[held], rows.y[held], None if qid is None else qid[held], scoring)
         return cls(rows.X[kept], rows.y[kept], rows.targets[kept], rows.count[kept], out)
 
 
-def estimator_split(estimator: Any, rows: Split, qid: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _split(estimator: Any, rows: Split, qid: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to fit and to hold out: whole queries, or a share of every class."""
     options = {"n_splits": 1, "test_size": estimator.validation_fraction, "random_state": estimator.random_state}
     if qid is not None:

@@ -27,7 +27,12 @@ class Watcher:
         self.best: Parameters | None = None
         self.scores: list[float] = []
         self._score, self._waited = score, 0
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[state]}"))
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[state]}"),
+        )
         self._bar = Progress(*columns, disable=title is None)
         self._task = self._bar.add_task(title or "", total=max_iter, state="")
 

@@ -1,0 +1,112 @@
+"""Small random problems, each as the package poses it and as the reference does."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from reference import cstc as reference
+from thrifty.costs import CostModel
+from thrifty.models.expected_cost.objective import Objective, Parameters
+from thrifty.models.expected_cost.penalties import PathPenalty, StagePenalty
+from thrifty.models.expected_cost.topology import Topology
+
+END = -1
+D = 7
+SHAPES = {
+    "full": Topology.full(3),
+    "odd": Topology.of([1, END, 4, END, 5, END, END], [2, 3, END, END, 6, END, END]),  # nodes 1 and 2 have one child
+    "cascade": Topology.cascade(4),
+    "leaf": Topology.full(1),
+}
+PRICES = {
+    "plain": CostModel([1.0, 0.0, 5.0, 0.5, 2.0, 0.0, 1.0]),
+    "bundles": CostModel(
+        [1.0, None, 0.5, 2.0, None, 0.0, 1.5], bundles={"panel": ([1, 2, 3], 4.0), "visit": ([3, 4, 5], 2.5)}
+    ),
+    "derived": CostModel([3.0, 0.0, 1.0, 5.0], bundles={"visit": ([2, 3], 2.0)}).derive(
+        [[0], [0, 1], [2], [2, 3], [1], [0, 3], [1, 2]], [1.0, 0.5, 0.0, 2.0, 1.0, 0.0, 1.0]
+    ),
+}
+KINDS = {"cstc": ("full", "odd"), "cscc": ("cascade",), "cronus": ("cascade",)}
+
+
+class Case(NamedTuple):
+    """An objective and the problem that the reference makes of it."""
+
+    kind: str
+    objective: Objective
+    problem: reference.Problem
+
+    def tree(self, parameters: Parameters) -> reference.Tree:
+        """Return the reference's tree with these parameters."""
+        shape = self.objective.topology
+        return reference.Tree(
+            upper=shape.upper.tolist(),
+            lower=shape.lower.tolist(),
+            weights=list(parameters.weights),
+            intercepts=list(parameters.intercepts),
+            thresholds=list(parameters.thresholds),
+            directions=list(parameters.directions),
+            sharpness=self.objective.sharpness,
+        )
+
+
+def pose(
+    kind="cstc", shape="full", prices="plain", *, m=1, logistic=False, n=60, sharpness=1.7, cost_weight=0.3, seed=0
+) -> Case:
+    """Return a problem in which rows weigh differently and, in cascades, so do the classes."""
+    random = np.random.default_rng(seed)
+    d = PRICES[prices].n_features
+    X = random.normal(size=(n, d)) @ (np.eye(d) + 0.3 * random.normal(size=(d, d)))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    aims = X @ random.normal(size=(d, m)) + np.abs(X[:, :1]) + random.normal(size=(n, m))
+    targets = _classes(aims) if logistic or kind != "cstc" else aims
+    weight = random.uniform(0.2, 2.0, n)
+    weight /= weight.sum()
+    class_weights = np.where(targets[:, 0] > 0, 3.0, 0.7) if kind != "cstc" else np.ones(n)
+    topology = SHAPES[shape]
+    objective = Objective(
+        X=X,
+        targets=targets,
+        weight=weight,
+        loss_weight=weight * class_weights,
+        topology=topology,
+        penalty=(StagePenalty if kind == "cronus" else PathPenalty)(PRICES[prices], topology),
+        cost_weight=cost_weight,
+        l1_weight=0.02,
+        sharpness=sharpness,
+        logistic=logistic,
+        by_exit=kind != "cstc",
+    )
+    problem = reference.Problem(
+        X=X,
+        y=targets,
+        w=weight,
+        requirement=PRICES[prices].requirement,
+        unit_costs=PRICES[prices].unit_costs,
+        loss="logistic" if logistic else "squared",
+        rho=objective.l1_weight,
+        cost_weight=cost_weight,
+        class_weights=class_weights,
+    )
+    return Case(kind, objective, problem)
+
+
+def _classes(aims):
+    if aims.shape[1] == 1:
+        return np.where(aims > np.median(aims), 1.0, -1.0)
+    return np.eye(aims.shape[1])[aims.argmax(axis=1)]
+
+
+def draw(objective: Objective, seed=0, zeros=0.4) -> Parameters:
+    """Return random parameters, some weights of every node zero, with directions of length one."""
+    random = np.random.default_rng(seed)
+    K, m, d = objective.topology.n_nodes, objective.targets.shape[1], objective.X.shape[1]
+    weights = random.normal(size=(K, m, d)) * (random.random((K, 1, d)) > zeros)
+    directions = random.normal(size=(K, m)) if m > 1 else np.ones((K, 1))
+    return Parameters(
+        weights=weights,
+        intercepts=random.normal(size=(K, m)),
+        thresholds=random.normal(size=K),
+        directions=directions / np.linalg.norm(directions, axis=1, keepdims=True),
+    )

@@ -1,0 +1,126 @@
+"""Value, bound and gradients of the objective against the plain transcription and finite differences."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from models.expected_cost.problems import KINDS, PRICES, draw, pose
+from reference import cstc as reference
+from thrifty.models.expected_cost.objective import Auxiliaries, Objective, Parameters
+from thrifty.models.expected_cost.penalties import SMALLEST
+
+CASES = [
+    pytest.param((kind, shape, prices, m, logistic), id=f"{kind}-{shape}-{prices}-{m}-{'log' if logistic else 'sq'}")
+    for kind, shapes in KINDS.items()
+    for shape in shapes
+    for prices in PRICES
+    for m in (1, 3)
+    for logistic in (False, True)
+]
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    kind, shape, prices, m, logistic = request.param
+    return pose(kind, shape, prices, m=m, logistic=logistic)
+
+
+def elsewhere(objective: Objective, seed=9) -> Auxiliaries:
+    """Return auxiliaries at which random parameters without zeros have their roots."""
+    other = draw(objective, seed, zeros=0.0)
+    return objective.auxiliaries(other, objective.traverse(other).mass)
+
+
+def of_reference(case, held_at: Auxiliaries) -> tuple[np.ndarray, np.ndarray]:
+    """Return gamma and eta as the reference has them: of all units, the free too, and of nodes where rows end."""
+    roots = held_at.roots
+    if case.kind != "cronus":
+        roots = roots[case.objective.topology.ends.any(axis=1)]
+    eta = np.ones((len(roots), len(case.problem.unit_costs)))
+    eta[:, case.problem.unit_costs > 0] = roots
+    return held_at.magnitudes, eta
+
+
+def test_the_value_is_the_papers(case):
+    parameters = draw(case.objective)
+    expected = reference.objective(case.kind, case.tree(parameters), case.problem)
+    assert case.objective.value(parameters) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_bound_is_lemma_1(case):
+    parameters, held_at = draw(case.objective), elsewhere(case.objective)
+    expected = reference.relaxed_majorant(
+        case.kind, case.tree(parameters), case.problem, *of_reference(case, held_at)
+    )
+    assert case.objective.evaluate(parameters, held_at).value == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_bound_touches_where_it_is_held_and_is_nowhere_below(case):
+    objective, held_there = case.objective, draw(case.objective, zeros=0.0)
+    held_at = objective.auxiliaries(held_there, objective.traverse(held_there).mass)
+    assert objective.evaluate(held_there, held_at).value == pytest.approx(objective.value(held_there), rel=1e-12)
+    gaps = [
+        objective.evaluate(there, held_at).value - objective.value(there)
+        for there in (draw(objective, seed) for seed in range(1, 10))
+    ]
+    assert min(gaps) > 1e-3
+
+
+def test_the_traversal_is_the_papers(case):
+    parameters, w = draw(case.objective), case.problem.w
+    soft, tree = case.objective.traverse(parameters), case.tree(parameters)
+    np.testing.assert_allclose(soft.reach, reference.reach_probabilities(tree, case.problem.X), rtol=1e-12)
+    np.testing.assert_allclose(soft.mass, w @ soft.reach, rtol=1e-12)
+    exits = w @ reference.exit_probabilities(tree, case.problem.X)
+    np.testing.assert_allclose(soft.exit_mass[case.objective.topology.ends], exits, rtol=1e-12)
+    assert soft.exit_mass.sum() == pytest.approx(1.0)
+    assert not soft.exit_mass[~case.objective.topology.ends].any()
+
+
+def slopes(objective, parameters, name, held_at, step=1e-6):
+    """Return central differences by every entry of one field of the parameters."""
+    values = getattr(parameters, name)
+    differences = np.zeros(values.shape)
+    for at in np.ndindex(values.shape):
+        there = []
+        for sign in (1, -1):
+            moved = values.copy()
+            moved[at] += sign * step
+            there.append(objective.evaluate(replace(parameters, **{name: moved}), held_at).value)
+        differences[at] = (there[0] - there[1]) / (2 * step)
+    return differences
+
+
+@pytest.mark.parametrize("of", ["objective", "bound"])
+@pytest.mark.parametrize("name", ["weights", "intercepts", "thresholds"])
+def test_gradients_are_finite_differences(case, name, of):
+    """The objective has a kink where a weight is zero, so there are none in it; its bound is smooth."""
+    objective = case.objective
+    parameters = draw(objective, zeros=0.0 if of == "objective" else 0.4)
+    held_at = None if of == "objective" else elsewhere(objective)
+    gradient = getattr(objective.evaluate(parameters, held_at), name)
+    np.testing.assert_allclose(gradient, slopes(objective, parameters, name, held_at), rtol=2e-5, atol=2e-7)
+
+
+def test_single_precision_changes_little(case):
+    parameters = draw(case.objective)
+    single = replace(case.objective, X=case.objective.X.astype(np.float32))
+    ours, theirs = single.evaluate(parameters), case.objective.evaluate(parameters)
+    assert ours.value == pytest.approx(theirs.value, rel=1e-5)
+    np.testing.assert_allclose(ours.weights, theirs.weights, atol=1e-4)
+
+
+def test_narrowed_to_the_columns_in_use_the_objective_is_the_same(case):
+    objective, parameters = case.objective, draw(case.objective)
+    used = np.array([0, 3, 4])
+    weights = np.zeros_like(parameters.weights)
+    weights[:, :, used] = parameters.weights[:, :, used]
+    parameters = replace(parameters, weights=weights)
+    narrow = objective.narrowed(used, least_gain=0.7)
+    assert narrow.objective.X.shape[1] == 3
+    inside = narrow.inside(parameters)
+    assert narrow.objective.value(inside) == pytest.approx(objective.value(parameters), rel=1e-12)
+    np.testing.assert_array_equal(narrow.outside(inside, objective.X.shape[1]).weights, parameters.weights)
+    assert objective.narrowed(used[:2], least_gain=0.5) is narrow
+    assert objective.narrowed(np.arange(6), least_gain=0.7).objective is objective
