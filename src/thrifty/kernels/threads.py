@@ -6,10 +6,15 @@ compiles in a fraction of the time.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 SMALLEST_BLOCK = 4096  # rows; below this a thread costs more than it saves
 
@@ -34,3 +39,28 @@ def over_rows(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
     with ThreadPoolExecutor(len(others)) as pool:
         running = [pool.submit(work, *block) for block in others]
         return [work(*mine), *(each.result() for each in running)]
+
+
+@contextmanager
+def scipy_on_one_thread() -> Iterator[None]:
+    """Keep SciPy's linear algebra on one thread; NumPy's goes on using all.
+
+    SciPy's wheels bring a BLAS of their own, whose threads spin for a while after each small product and slow down
+    NumPy's large ones in between. Where both share one library, nothing is changed.
+    """
+    pools = [(library, library.num_threads) for library in _scipy_libraries()]
+    for library, _ in pools:
+        library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for library, n_threads_before in pools:
+            library.set_num_threads(n_threads_before)
+
+
+@cache
+def _scipy_libraries() -> list[Any]:
+    import scipy.optimize  # noqa: F401  for its library to be loaded
+
+    libraries = ThreadpoolController().lib_controllers
+    return [library for library in libraries if "scipy" in "/".join(Path(library.filepath).parts[-3:-1])]

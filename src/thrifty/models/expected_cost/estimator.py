@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _num_samples
 
 from thrifty.costs import CostModel, Ledger
+from thrifty.kernels.threads import scipy_on_one_thread
 from thrifty.models.base import is_number
 from thrifty.models.expected_cost.block import solve_by_blocks
 from thrifty.models.expected_cost.fine_tuning import Answer, as_log_odds
@@ -55,6 +56,7 @@ class ExpectedCostEstimator(FeatureMapped):
 
     _by_exit = False
 
+    @scipy_on_one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, validation: Any = None) -> Self:
         """Fit the model.
 
@@ -75,6 +77,7 @@ class ExpectedCostEstimator(FeatureMapped):
         problem.objective = problem.objective.along(topology)
         return self._settle(problem, self._solved(problem, parameters))
 
+    @scipy_on_one_thread()
     def path(
         self,
         X: Any,
@@ -148,7 +151,7 @@ class ExpectedCostEstimator(FeatureMapped):
         values, cost_model = self._map_features(rows.X, rows.y, rows.count)
         prices = Ledger(cost_model).prices
         data = standardise(values, rows.targets, rows.count, prices, scale_targets=not is_classifier(self))
-        prior = self._prior(rows.targets, rows.count)
+        prior = self._prior(rows.targets, self._loss_weight(rows.targets, rows.count))
         objective = self._objective(data, cost_model)
         return Problem(objective, cost_model, prices, data.scales, prior, rows.count.sum(), rows.validation)
 

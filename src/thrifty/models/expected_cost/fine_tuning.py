@@ -97,7 +97,7 @@ def as_log_odds(answer: Answer, objective: Objective, reach: np.ndarray, n_rows:
     scores = values @ answer.weights[:, columns].T + answer.intercepts
     if not objective.logistic:
         scores = leave_one_out(scores, targets, _leverages(objective, reach, likely, columns, values, rows))
-    slope, offsets = fit_log_odds(scores, targets, n_rows * objective.weight[rows] * reach[rows])
+    slope, offsets = fit_log_odds(scores, targets, n_rows * objective.loss_weight[rows] * reach[rows])
     return Answer(slope * answer.weights, slope * answer.intercepts + offsets)
 
 

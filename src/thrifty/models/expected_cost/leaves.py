@@ -5,7 +5,6 @@ its weights solve a ridge regression with a penalty per feature. Fitting and mov
 """
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from thrifty.models.expected_cost.objective import Objective, Parameters
 from thrifty.models.expected_cost.penalties import SMALLEST
@@ -59,6 +58,6 @@ class _Regression:
             return weights, self.target_mean
         system = self.gram[np.ix_(kept, kept)]
         system[np.diag_indices(len(kept))] += curvature[kept] + RIDGE * max(self.largest, np.finfo(float).tiny)
-        weights[:, kept] = cho_solve(cho_factor(system), self.cross[kept]).T
+        weights[:, kept] = np.linalg.solve(system, self.cross[kept]).T
         weights[:, (weights**2).sum(axis=0) < SMALLEST**2] = 0.0
         return weights, self.target_mean - weights @ self.mean
