@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import thrifty.kernels
-from thrifty.cli.warmup import count_masks, fitted, use
+from thrifty.cli.warmup import count_masks, evaluate_trees, fitted, use
 from thrifty.testing import public_estimators
 
 # Called by other kernels only, which are compiled with them inside.
-INNER = {"dot", "longest_path", "weigh"}
+INNER = {"all_arrived", "dot", "longest_path", "loss_at", "weigh"}
 FLOATS = {"gather", "products", "project_rows", "squares", "walk_rows"}
 
 
@@ -28,6 +28,7 @@ def test_every_kernel_is_compiled_for_both_floats():
         for model, X in fitted(estimator):
             use(model, X)
     count_masks()
+    evaluate_trees()
     for name, kernel in kernels():
         seen = {str(argument.dtype) for signature in kernel.signatures for argument in signature if is_matrix(argument)}
         assert kernel.signatures or name in INNER, f"{name} is left to be compiled"

@@ -2,9 +2,18 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from thrifty import ASTCClassifier, ASTCRegressor, CostWeightedL1Regressor
+from thrifty import (
+    ASTCClassifier,
+    ASTCRegressor,
+    CostWeightedL1Regressor,
+    CronusClassifier,
+    CSCCClassifier,
+    CSTCClassifier,
+    CSTCRegressor,
+)
 from thrifty.testing import CHECKS, check_estimator, public_estimators
 
 VARIANTS = [
@@ -12,12 +21,21 @@ VARIANTS = [
     ASTCClassifier(overflow="skip", node_budget=3.0, min_samples_leaf=5),
     ASTCRegressor(soft=True, node_budget=[4.0, 2.0, 1.0], max_depth=3),
     ASTCRegressor(fit_intercept=False),
+    CSTCClassifier(loss="logistic", max_depth=2, fine_tune="held"),
+    CSCCClassifier(class_weight="balanced", loss="logistic", n_stages=2),
+    CronusClassifier(solver="block", n_stages=2, max_iter=5, tol=1.0),
+]
+# To hold out rows, or to fit a forest first, is to treat a row of weight two and two rows unlike.
+WEIGHING_UNLIKE_REPEATING = [
+    CSTCClassifier(structure="grow", max_depth=3, fine_tune=None),
+    CSTCRegressor(structure="prune", early_stopping=True, max_depth=3),
+    CSTCRegressor(feature_map=GradientBoostingRegressor(n_estimators=6, max_depth=2, random_state=0), max_depth=2),
 ]
 ESTIMATORS = [each() for each in public_estimators()] + VARIANTS
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("estimator", ESTIMATORS + WEIGHING_UNLIKE_REPEATING, ids=repr)
 def test_contract(estimator, check):
     check(estimator)
 

@@ -27,6 +27,7 @@ def warmup() -> None:
             use(model, X)
         typer.echo(f"{estimator.__name__:<28} {perf_counter() - before:6.2f} s")
     count_masks()
+    evaluate_trees()
     typer.echo(f"Compiled and cached all kernels of {len(estimators)} estimators in {perf_counter() - start:.1f} s.")
 
 
@@ -34,11 +35,14 @@ def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
     """Yield fitted models with their rows: every kind of target that suits them, in float64 and float32."""
     import numpy as np
     from sklearn.base import is_classifier
+    from sklearn.utils import get_tags
 
     random = np.random.default_rng(0)
     rows = random.normal(size=(N_ROWS, N_FEATURES))
     signal = rows @ random.normal(size=N_FEATURES)
-    targets = [signal > 0, np.digitize(signal, [-1, 1])] if is_classifier(estimator()) else [signal]
+    targets = [signal]
+    if is_classifier(estimator()):
+        targets = [signal > 0, np.digitize(signal, [-1, 1])][: 1 + get_tags(estimator()).classifier_tags.multi_class]
     for X in (rows, rows.astype(np.float32)):
         for y in targets:
             yield estimator().fit(X, y), X
@@ -59,3 +63,16 @@ def count_masks() -> None:
     from thrifty import CostModel
 
     CostModel([1.0, 2.0], bundles={"shared": ([0, 1], 1.0)}).of(np.ones(MASKS, dtype=bool))
+
+
+def evaluate_trees() -> None:
+    """Compute the outputs of a forest."""
+    import numpy as np
+    from sklearn.tree import DecisionTreeRegressor
+
+    from thrifty import Forest
+
+    X = np.arange(8.0)[:, None]
+    forest = Forest.from_model(DecisionTreeRegressor().fit(X, X[:, 0]))
+    for rows in (X, X.astype(np.float32)):
+        forest.outputs(rows)

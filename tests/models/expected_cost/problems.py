@@ -54,7 +54,7 @@ class Case(NamedTuple):
 def pose(
     kind="cstc", shape="full", prices="plain", *, m=1, logistic=False, n=60, sharpness=1.7, cost_weight=0.3, seed=0
 ) -> Case:
-    """Return a problem in which rows weigh differently and, in cascades, so do the classes."""
+    """Return a problem in which rows weigh differently, as do classes in cascades, and columns are in any order."""
     random = np.random.default_rng(seed)
     d = PRICES[prices].n_features
     X = random.normal(size=(n, d)) @ (np.eye(d) + 0.3 * random.normal(size=(d, d)))
@@ -64,14 +64,14 @@ def pose(
     weight = random.uniform(0.2, 2.0, n)
     weight /= weight.sum()
     class_weights = np.where(targets[:, 0] > 0, 3.0, 0.7) if kind != "cstc" else np.ones(n)
-    topology = SHAPES[shape]
+    topology, columns = SHAPES[shape], random.permutation(d)
     objective = Objective(
         X=X,
         targets=targets,
         weight=weight,
         loss_weight=weight * class_weights,
         topology=topology,
-        penalty=(StagePenalty if kind == "cronus" else PathPenalty)(PRICES[prices], topology),
+        penalty=(StagePenalty if kind == "cronus" else PathPenalty)(PRICES[prices], columns, topology),
         cost_weight=cost_weight,
         l1_weight=0.02,
         sharpness=sharpness,
@@ -82,7 +82,7 @@ def pose(
         X=X,
         y=targets,
         w=weight,
-        requirement=PRICES[prices].requirement,
+        requirement=PRICES[prices].requirement[columns],
         unit_costs=PRICES[prices].unit_costs,
         loss="logistic" if logistic else "squared",
         rho=objective.l1_weight,

@@ -76,8 +76,5 @@ class CascadeClassifier(ExpectedCostEstimator, TreeClassifier):
             return 1.0 / (len(self.classes_) * np.bincount(codes, weight))
         return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
 
-    def _choices(self) -> dict[str, tuple[Any, ...]]:
-        return super()._choices() | {"loss": ("squared", "logistic")}
-
     def _whole_numbers(self) -> tuple[str, ...]:
         return (*super()._whole_numbers(), "n_stages")

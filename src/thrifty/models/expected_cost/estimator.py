@@ -182,19 +182,15 @@ class ExpectedCostEstimator(FeatureMapped):
             cost_weight=float(self.cost_weight),
             l1_weight=float(self.l1_weight),
             sharpness=self._sharpness(data.targets.shape[1]),
-            logistic=self._loss == "logistic",
+            logistic=self.loss == "logistic",
             by_exit=self._by_exit,
             facing=self._facing(data.targets, weight),
         )
 
-    @property
-    def _loss(self) -> str:
-        return getattr(self, "loss", "squared")
-
     def _sharpness(self, n_scores: int) -> float:
         """Return the factor within the sigmoid; one-hot scores of many classes spread less than a single score."""
-        sharpness = USUAL_SHARPNESS[self._loss] if self.sharpness is None else float(self.sharpness)
-        return sharpness * (np.sqrt(n_scores) if n_scores > 1 and self._loss == "squared" else 1.0)
+        sharpness = USUAL_SHARPNESS[self.loss] if self.sharpness is None else float(self.sharpness)
+        return sharpness * (np.sqrt(n_scores) if n_scores > 1 and self.loss == "squared" else 1.0)
 
     # From a problem to a tree
 
@@ -227,6 +223,7 @@ class ExpectedCostEstimator(FeatureMapped):
     def _validation_score(self, problem: Problem, objective: Objective, parameters: Parameters) -> float:
         """Score a tree just as it was learned, in the objective's structure, on the validation rows."""
         candidate = copy(self)
+        vars(candidate).pop("feature_names_in_", None)  # validation rows are plain arrays by now
         candidate.tree_ = self._tree(problem, objective, parameters, fine_tune=None)
         return problem.validation.score(candidate)  # type: ignore[union-attr]
 
@@ -273,7 +270,8 @@ class ExpectedCostEstimator(FeatureMapped):
         self._refuse_unless(fine, "validation_fraction", share, "a share between 0 and 1")
 
     def _choices(self) -> dict[str, tuple[Any, ...]]:
-        return {"solver": tuple(SOLVERS), "fine_tune": ("support", "held", None)}
+        losses = ("squared", "logistic") if is_classifier(self) else ("squared",)
+        return {"loss": losses, "solver": tuple(SOLVERS), "fine_tune": ("support", "held", None)}
 
     def _whole_numbers(self) -> tuple[str, ...]:
         return ("max_iter",)

@@ -36,7 +36,7 @@ class Stationarity:
         excess = np.where(squares == 0, slope - objective.first_price(parameters, evaluation), 0.0)
         off = np.where(squares == 0, excess, np.minimum(slope, stiffness[:, None] * np.sqrt(squares)))
         rest = [np.abs(evaluation.intercepts[free]).max(), np.abs(evaluation.thresholds[free]).max()]
-        worst = max(0.0, off[free].max(), *rest)
+        worst = max(0.0, off[free].max(initial=0.0), *rest)
         excess[~free] = 0.0
         steepest = objective.steepest
         return cls(float(worst / steepest), excess / steepest, evaluation.weights, stiffness / steepest)
@@ -46,7 +46,7 @@ class Stationarity:
 
         Of columns that tell the same all would be tempted at once and overshoot together, so each node moves a few.
         """
-        few = -np.sort(-self.excess, axis=1)[:, : FEW + 1][:, -1:]
+        few = -np.sort(-self.excess, axis=1)[:, : FEW + 1][:, -1:] if self.excess.shape[1] > FEW else 0.0
         chosen = (self.excess > tol) & (self.excess > few)
         length = np.where(chosen, self.excess / np.maximum(self.stiffness[:, None], SMALLEST), 0.0)
         length = np.clip(length, 0.0, LARGEST_STEP)

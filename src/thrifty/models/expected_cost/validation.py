@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+from sklearn.utils.validation import validate_data
 
 from thrifty.metrics import ndcg_at_k, precision_at_k
 
@@ -62,7 +63,8 @@ class Split:
             X, y, queries = (*given, None)[:3]
             if query_metric(scoring) and queries is None:
                 raise ValueError(f"{owner}: scoring={scoring!r} is taken by query. Pass validation=(X, y, qid).")
-            return replace(rows, validation=Validation(X, y, queries, scoring))
+            X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+            return replace(rows, validation=Validation(X, np.asarray(y), queries, scoring))
         kept, held = _split(estimator, rows, qid)
         out = Validation(rows.X[held], rows.y[held], None if qid is None else qid[held], scoring)
         return cls(rows.X[kept], rows.y[kept], rows.targets[kept], rows.count[kept], out)

@@ -21,6 +21,45 @@ from thrifty.models.trees.estimator import TreeClassifier, TreeRegressor
 class _CSTC(ExpectedCostEstimator):
     """The algorithm, whatever the targets."""
 
+    def __init__(
+        self,
+        *,
+        costs: Any = None,
+        cost_weight: float = 0.01,
+        max_depth: int = 4,
+        loss: str = "squared",
+        structure: str = "full",
+        l1_weight: float = 1e-5,
+        sharpness: float | None = None,
+        solver: str = "joint",
+        fine_tune: str | None = "support",
+        feature_map: Any = None,
+        scoring: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        max_iter: int = 100,
+        tol: float = 0.05,
+        verbose: bool = False,
+        random_state: Any = None,
+    ):
+        self.costs = costs
+        self.cost_weight = cost_weight
+        self.max_depth = max_depth
+        self.loss = loss
+        self.structure = structure
+        self.l1_weight = l1_weight
+        self.sharpness = sharpness
+        self.solver = solver
+        self.fine_tune = fine_tune
+        self.feature_map = feature_map
+        self.scoring = scoring
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+
     def _shape(self) -> Topology:
         return Topology.full(self.max_depth)
 
@@ -58,6 +97,8 @@ class CSTCRegressor(_CSTC, TreeRegressor):
         Penalty per unit of expected cost, on columns (and in regression targets) of unit variance.
     max_depth : int, default=4
         Levels of the tree: at most ``2**max_depth - 1`` nodes, ``max_depth`` of them on a path.
+    loss : {"squared"}, default="squared"
+        Loss of every node.
     structure : {"full", "prune", "grow"}, default="full"
         The full tree; the full tree cut back from the bottom as long as the validation score does not fall; or the
         root and whatever raises the validation score most, node by node. Chosen before the weights are optimised.
@@ -131,43 +172,6 @@ class CSTCRegressor(_CSTC, TreeRegressor):
     >>> round(model.score(data.X, data.y), 3), float(model.spend(data.X).mean())
     (1.0, 12.0)
     """
-
-    def __init__(
-        self,
-        *,
-        costs: Any = None,
-        cost_weight: float = 0.01,
-        max_depth: int = 4,
-        structure: str = "full",
-        l1_weight: float = 1e-5,
-        sharpness: float | None = None,
-        solver: str = "joint",
-        fine_tune: str | None = "support",
-        feature_map: Any = None,
-        scoring: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.2,
-        max_iter: int = 100,
-        tol: float = 0.05,
-        verbose: bool = False,
-        random_state: Any = None,
-    ):
-        self.costs = costs
-        self.cost_weight = cost_weight
-        self.max_depth = max_depth
-        self.structure = structure
-        self.l1_weight = l1_weight
-        self.sharpness = sharpness
-        self.solver = solver
-        self.fine_tune = fine_tune
-        self.feature_map = feature_map
-        self.scoring = scoring
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
 
 
 class CSTCClassifier(_CSTC, TreeClassifier):
@@ -265,45 +269,3 @@ class CSTCClassifier(_CSTC, TreeClassifier):
     >>> bool(cheap.spend(heart.X).mean() < dear.spend(heart.X).mean())
     True
     """
-
-    def __init__(
-        self,
-        *,
-        costs: Any = None,
-        cost_weight: float = 0.01,
-        max_depth: int = 4,
-        loss: str = "squared",
-        structure: str = "full",
-        l1_weight: float = 1e-5,
-        sharpness: float | None = None,
-        solver: str = "joint",
-        fine_tune: str | None = "support",
-        feature_map: Any = None,
-        scoring: Any = None,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.2,
-        max_iter: int = 100,
-        tol: float = 0.05,
-        verbose: bool = False,
-        random_state: Any = None,
-    ):
-        self.costs = costs
-        self.cost_weight = cost_weight
-        self.max_depth = max_depth
-        self.loss = loss
-        self.structure = structure
-        self.l1_weight = l1_weight
-        self.sharpness = sharpness
-        self.solver = solver
-        self.fine_tune = fine_tune
-        self.feature_map = feature_map
-        self.scoring = scoring
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-
-    def _choices(self) -> dict[str, tuple[Any, ...]]:
-        return super()._choices() | {"loss": ("squared", "logistic")}
