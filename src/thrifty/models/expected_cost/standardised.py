@@ -6,6 +6,7 @@ nothing but what they hold. Shuffled, repeated instead of weighted, or with colu
 then give the same model. Merging also saves work where negatives were replicated.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ import numpy as np
 
 from thrifty.models.least_squares.moments import TrainingRows
 
+ROWS_AT_ONCE = 4096
+MISSING = np.pi  # what a missing value counts as when rows and columns are put in order
 CONSTANT = 1e-10  # deviation, relative to the mean, of a column that rounding alone makes vary
 
 
@@ -41,13 +44,14 @@ def standardise(
 ) -> Standardised:
     """Return distinct rows in canonical order on columns of unit variance about 0; missing values become 0."""
     columns = _canonical_columns(X, targets, count, prices)
-    rows, count = _distinct_rows(X[:, columns], targets, count)
-    data = TrainingRows(np.ascontiguousarray(X[np.ix_(rows, columns)]), targets[rows], count)
+    rows, count = _distinct_rows(X, columns, targets, count)
+    data = TrainingRows(_taken(X, rows, columns), targets[rows], count)
     weight = count / count.sum()
-    variance = np.array([weight @ (column - mean) ** 2 for column, mean in zip(data.X.T, data.fill, strict=True)])
+    standard = data.X  # a copy already, so changed in place: X may fill a good part of the memory
+    standard -= data.fill.astype(X.dtype)
+    variance = np.einsum("i,ij,ij->j", weight, standard, standard)
     deviation = np.where(variance > (CONSTANT * data.fill) ** 2, np.sqrt(variance), 0.0)
-    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-    standard = (data.X - data.fill.astype(X.dtype)) * scale.astype(X.dtype)
+    standard *= np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0).astype(X.dtype)
     centre, spread = np.zeros(targets.shape[1]), 1.0
     if scale_targets:
         centre = weight @ data.targets
@@ -57,23 +61,48 @@ def standardise(
 
 
 def _canonical_columns(X: np.ndarray, targets: np.ndarray, count: np.ndarray, prices: np.ndarray) -> np.ndarray:
-    """Order the columns by price, then by what they hold."""
-    data = TrainingRows(X, targets, count)
-    spread = [count @ (column - mean) ** 2 for column, mean in zip(data.X.T, data.fill, strict=True)]
-    covariance = [count @ ((column - mean) * targets[:, -1]) for column, mean in zip(data.X.T, data.fill, strict=True)]
-    return np.lexsort((covariance, spread, data.fill, prices))
+    """Order the columns by price, then by what they hold; what is summed must not depend on where a column is."""
+    sums = np.zeros((3, X.shape[1]))
+    for part, columns in _by_columns(X):
+        weight = count[part]
+        sums[0] += np.einsum("jb,b->j", columns, weight)
+        sums[1] += np.einsum("jb,jb,b->j", columns, columns, weight)
+        sums[2] += np.einsum("jb,b->j", columns, weight * targets[part, -1])
+    return np.lexsort((*sums, prices))
 
 
-def _distinct_rows(X: np.ndarray, targets: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _distinct_rows(
+    X: np.ndarray, columns: np.ndarray, targets: np.ndarray, count: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return one of each set of rows that are alike, in an order that depends on their content, and their counts."""
-    known = np.nan_to_num(X, nan=np.pi)
-    projection = np.random.default_rng(0).normal(size=X.shape[1])
-    key = np.einsum("ij,j->i", known.astype(float, copy=False), projection)  # row by row: the same bits anywhere
-    label = np.einsum("ij,j->i", targets, np.arange(1.0, targets.shape[1] + 1))
+    key, label = np.zeros(len(X)), np.zeros(len(X))
+    factors = np.random.default_rng(0).normal(size=len(columns))
+    for part, values in _by_columns(X):
+        for factor, j in zip(factors, columns, strict=True):
+            key[part] += factor * values[j]  # column by column: the same bits wherever a row is
+    for factor, target in enumerate(targets.T, start=1):
+        label += factor * target
     order = np.lexsort((key, label))
     same = (np.diff(key[order]) == 0) & (np.diff(label[order]) == 0)
-    alike = np.flatnonzero(same)
-    same[alike] = (known[order[alike]] == known[order[alike + 1]]).all(axis=1)
+    for at in np.flatnonzero(same):
+        same[at] = np.array_equal(X[order[at]], X[order[at + 1]], equal_nan=True)
     group = np.append(0, np.cumsum(~same))
     first = np.append(0, np.flatnonzero(~same) + 1)
     return order[first], np.bincount(group, count[order])
+
+
+def _by_columns(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield blocks of rows as lines of values, one line per column, with something in place of what is missing."""
+    for first in range(0, len(X), ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        lines = np.ascontiguousarray(X[part].T, dtype=float)
+        yield part, np.where(np.isnan(lines), MISSING, lines)
+
+
+def _taken(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return some rows and columns, gathered a few rows at a time."""
+    taken = np.empty((len(rows), len(columns)), dtype=X.dtype)
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        part = slice(first, first + ROWS_AT_ONCE)
+        taken[part] = X[rows[part]][:, columns]
+    return taken
