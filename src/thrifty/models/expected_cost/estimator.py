@@ -181,16 +181,14 @@ class ExpectedCostEstimator(FeatureMapped):
             penalty=self._penalty(cost_model, data.scales.columns, topology),
             cost_weight=float(self.cost_weight),
             l1_weight=float(self.l1_weight),
-            sharpness=self._sharpness(data.targets.shape[1]),
+            sharpness=self._sharpness(),
             logistic=self.loss == "logistic",
             by_exit=self._by_exit,
             facing=self._facing(data.targets, weight),
         )
 
-    def _sharpness(self, n_scores: int) -> float:
-        """Return the factor within the sigmoid; one-hot scores of many classes spread less than a single score."""
-        sharpness = USUAL_SHARPNESS[self.loss] if self.sharpness is None else float(self.sharpness)
-        return sharpness * (np.sqrt(n_scores) if n_scores > 1 and self.loss == "squared" else 1.0)
+    def _sharpness(self) -> float:
+        return USUAL_SHARPNESS[self.loss] if self.sharpness is None else float(self.sharpness)
 
     # From a problem to a tree
 

@@ -1,0 +1,75 @@
+"""Leaves in closed form against (16), and as the minimum that they are meant to be."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from models.expected_cost.problems import PRICES, draw, pose
+from reference import cstc as reference
+from thrifty.models.expected_cost.leaves import ROUNDS, STILL, fit_leaves
+from thrifty.models.expected_cost.penalties import SMALLEST
+
+CASCADES = [("cscc", "cascade"), ("cronus", "cascade")]
+
+
+def leaves_of(objective):
+    return np.flatnonzero(~objective.topology.inner)
+
+
+def iterated(case, parameters, k):
+    """Return the leaf that (16) and (15) in turns lead to, from auxiliaries at weights of one."""
+    tree = case.tree(parameters)
+    reach = reference.reach_probabilities(tree, case.problem.X)[:, k]
+    above = reference.unit_squares(tree, case.problem.requirement)[reference.path(tree, k)[:-1]].sum(axis=0)
+    weights = np.ones((1, case.problem.X.shape[1]))
+    for _ in range(ROUNDS):
+        gamma, eta = np.abs(weights[0]), np.sqrt(weights[0] ** 2 @ case.problem.requirement + above)
+        before = weights
+        weights, intercept, *_ = reference.closed_form_leaf(case.problem, reach, above, gamma, eta)
+        weights[np.abs(weights) < SMALLEST] = 0.0
+        if np.abs(weights - before).max() < STILL:
+            break
+    return weights, intercept
+
+
+@pytest.mark.parametrize("prices", PRICES)
+@pytest.mark.parametrize(("kind", "shape"), [("cstc", "full"), ("cstc", "odd"), ("cscc", "cascade")])
+def test_a_leaf_is_the_papers(kind, shape, prices):
+    case = pose(kind, shape, prices)
+    parameters = draw(case.objective)
+    for k in leaves_of(case.objective):
+        fitted = fit_leaves(case.objective, parameters, np.array([k]))
+        weights, intercept = iterated(case, parameters, k)
+        np.testing.assert_allclose(fitted.weights[k], weights, atol=1e-6)
+        np.testing.assert_allclose(fitted.intercepts[k], intercept, atol=1e-6)
+        others = np.arange(case.objective.topology.n_nodes) != k
+        np.testing.assert_array_equal(fitted.weights[others], parameters.weights[others])
+        np.testing.assert_array_equal(fitted.thresholds, parameters.thresholds)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("prices", PRICES)
+@pytest.mark.parametrize(("kind", "shape"), [("cstc", "full"), *CASCADES])
+def test_a_leaf_is_a_minimum(kind, shape, prices, m):
+    """Fitted again from where it is, it does not move; on its support the objective is level."""
+    objective = pose(kind, shape, prices, m=m).objective
+    parameters, leaves = draw(objective), leaves_of(objective)
+    fitted = fit_leaves(objective, parameters, leaves)
+    assert objective.value(fitted) < objective.value(parameters)
+    for _ in range(20):
+        before, fitted = fitted, fit_leaves(objective, fitted, leaves, from_here=True)
+        assert objective.value(fitted) <= objective.value(before) + 1e-12
+        assert not fitted.weights[before.weights == 0].any()
+    slopes = objective.evaluate(fitted)
+    assert np.abs(slopes.weights[leaves][fitted.weights[leaves] != 0]).max() < 1e-3 * objective.steepest
+    assert np.abs(slopes.intercepts[leaves]).max() < 1e-8
+
+
+def test_columns_that_tell_the_same_share_the_weight():
+    objective, columns = pose("cstc", "leaf").objective, np.array([0, 0, 1])
+    doubled = replace(
+        objective, X=objective.X[:, columns], penalty=objective.penalty.on(columns), cost_weight=0.0, l1_weight=0.0
+    )
+    first, second, _ = fit_leaves(doubled, draw(doubled), np.array([0])).weights[0, 0]
+    assert first == pytest.approx(second, rel=1e-3)

@@ -1,0 +1,212 @@
+"""CSTC as users meet it: parameters, validation, sweeps, feature maps."""
+
+import numpy as np
+import pytest
+from lightgbm import LGBMRegressor
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import brier_score_loss
+from sklearn.model_selection import train_test_split
+from xgboost import XGBRegressor
+
+from thrifty import BoostedFeatureMap, CostModel, CSTCClassifier, CSTCRegressor
+from thrifty.datasets import load_heart, make_ltr, make_quadrants
+from thrifty.metrics import ndcg_at_k
+
+
+@pytest.fixture(scope="module")
+def heart():
+    return load_heart()
+
+
+@pytest.fixture(scope="module")
+def curved():
+    """Rows on which trees are better than lines, in two columns of eight."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(600, 8))
+    return X, np.sin(4 * X[:, 0]) + np.abs(X[:, 1]) + 0.1 * random.normal(size=600)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"cost_weight": -1}, "cost_weight is -1; expected a number of at least 0"),
+        ({"cost_weight": np.nan}, "cost_weight is nan"),
+        ({"max_depth": 0}, "max_depth is 0; expected a whole number of at least 1"),
+        ({"max_depth": 2.5}, "max_depth is 2.5"),
+        ({"structure": "tall"}, "structure is 'tall'; expected one of 'full', 'prune', 'grow'"),
+        ({"loss": "hinge"}, "loss is 'hinge'; expected one of 'squared', 'logistic'"),
+        ({"solver": "magic"}, "solver is 'magic'; expected one of 'joint', 'block'"),
+        ({"fine_tune": True}, "fine_tune is True; expected one of 'support', 'held', None"),
+        ({"sharpness": 0}, "sharpness is 0; expected a number above 0"),
+        ({"validation_fraction": 1.0}, "validation_fraction is 1.0; expected a share between 0 and 1"),
+        ({"early_stopping": True, "scoring": "ndcg@5"}, "scoring='ndcg@5' is taken by query. Pass qid="),
+        ({"costs": [1.0] * 12}, "costs has 12 entries but X has 13 features"),
+    ],
+)
+def test_bad_parameters_are_refused(heart, parameters, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")) as error:
+        CSTCClassifier(**parameters).fit(heart.X, heart.y)
+    assert str(error.value).startswith("CSTCClassifier: ")
+
+
+def test_regression_takes_squared_loss_only(curved):
+    with pytest.raises(ValueError, match="loss is 'logistic'; expected one of 'squared'"):
+        CSTCRegressor(loss="logistic").fit(*curved)
+
+
+def test_one_class_is_refused(heart):
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        CSTCClassifier().fit(heart.X, np.ones(len(heart.X)))
+
+
+def test_bad_validation_rows_are_refused(heart):
+    model = CSTCClassifier(structure="prune")
+    with pytest.raises(ValueError, match=r"expected a tuple \(X, y\)"):
+        model.fit(heart.X, heart.y, validation=heart.X)
+    with pytest.raises(ValueError, match="Pass one query per row"):
+        model.fit(heart.X, heart.y, qid=[1, 2, 3])
+
+
+def test_an_unfinished_descent_warns(heart):
+    with pytest.warns(ConvergenceWarning, match=r"ended after 1 rounds with an optimality residual of .* above tol"):
+        model = CSTCClassifier(costs=heart.costs, max_iter=1, tol=1e-9).fit(heart.X, heart.y)
+    assert not model.converged_
+    assert model.residual_ > 1e-9
+
+
+def test_probabilities_are_calibrated(heart):
+    X, X_test, y, y_test = train_test_split(heart.X, heart.y, test_size=0.4, random_state=0, stratify=heart.y)
+    for loss in ("squared", "logistic"):
+        model = CSTCClassifier(costs=heart.costs, cost_weight=1e-4, max_depth=2, loss=loss).fit(X, y)
+        positive = model.predict_proba(X_test)[:, 1]
+        assert brier_score_loss(y_test, positive) < 0.2  # the share of positives alone gives 0.247
+        np.testing.assert_array_equal(model.predict(X_test), model.classes_[(positive > 0.5).astype(int)])
+
+
+def test_many_classes_share_routes_and_features():
+    digits = load_digits()
+    X, X_test, y, y_test = train_test_split(digits.data, digits.target, random_state=0)
+    dear, cheap = (CSTCClassifier(max_depth=2, cost_weight=w).fit(X, y) for w in (0.1, 0.5))
+    assert dear.score(X_test, y_test) > 0.93
+    assert cheap.score(X_test, y_test) > 0.85
+    assert cheap.spend(X_test).mean() < 0.7 * dear.spend(X_test).mean()
+    assert dear.predict_proba(X_test).sum(axis=1) == pytest.approx(1)
+
+
+def test_a_sweep_goes_from_least_to_most(heart):
+    weights = np.geomspace(1e-4, 1e-1, 5)
+    models = CSTCClassifier(costs=heart.costs, max_depth=2).path(heart.X, heart.y, cost_weights=weights)
+    assert [model.cost_weight for model in models] == pytest.approx(weights[::-1])
+    spends = [model.spend(heart.X).mean() for model in models]
+    assert spends[0] < spends[-1]
+    assert (np.diff(spends) > -0.1 * max(spends)).all()
+    assert len(CSTCClassifier(costs=heart.costs, max_depth=2).path(heart.X, heart.y)) == 8
+
+
+def test_a_sweep_needs_weights(heart):
+    for bad in ([], 0.1, ["a"]):
+        with pytest.raises(ValueError, match="cost_weight"):
+            CSTCClassifier().path(heart.X, heart.y, cost_weights=bad)
+
+
+def test_structures_are_chosen_on_validation_rows():
+    data = make_quadrants(1200, random_state=0)
+    extra = make_quadrants(400, random_state=1)
+    sizes = {}
+    for structure in ("full", "prune", "grow"):
+        model = CSTCRegressor(costs=data.costs, max_depth=4, cost_weight=1e-4, structure=structure)
+        model.fit(data.X, data.y, validation=(extra.X, extra.y))
+        sizes[structure] = model.tree_.n_nodes
+        assert model.score(extra.X, extra.y) > 0.99
+    assert sizes["prune"] <= sizes["full"]
+    assert sizes["grow"] <= sizes["full"]
+
+
+@pytest.mark.parametrize("structure", ["prune", "grow"])
+def test_ranking_scores_choose_by_query(structure):
+    data = make_ltr(30, n_features=15, random_state=0)
+    model = CSTCRegressor(costs=data.costs, max_depth=3, cost_weight=1e-4, structure=structure, scoring="ndcg@5")
+    model.fit(data.X, data.y, qid=data.qid)
+    assert ndcg_at_k(data.y, model.predict(data.X), qid=data.qid, k=5) > 0.5
+    again = clone(model).fit(data.X, data.y, qid=data.qid, sample_weight=np.ones(len(data.y)))
+    assert again.tree_.n_nodes >= 1
+
+
+def test_early_stopping_keeps_the_best_round(heart):
+    X, X_held, y, y_held = train_test_split(heart.X, heart.y, test_size=0.3, random_state=1, stratify=heart.y)
+    model = CSTCClassifier(
+        costs=heart.costs, cost_weight=1e-4, early_stopping=True, scoring="neg_log_loss", max_depth=3, fine_tune=None
+    )
+    model.fit(X, y, validation=(X_held, y_held))
+    assert model.n_iter_ >= 1
+    assert len(model.validation_scores_) == model.n_iter_
+    from sklearn.metrics import get_scorer
+
+    assert get_scorer("neg_log_loss")(model, X_held, y_held) == pytest.approx(max(model.validation_scores_))
+
+
+FORESTS = [
+    GradientBoostingRegressor(n_estimators=30, max_depth=2, random_state=0),
+    RandomForestRegressor(n_estimators=20, max_depth=3, random_state=0),
+    LGBMRegressor(n_estimators=30, num_leaves=4, verbose=-1),
+    XGBRegressor(n_estimators=30, max_depth=2),
+]
+
+
+@pytest.mark.parametrize("forest", FORESTS, ids=lambda forest: type(forest).__name__)
+def test_a_feature_map_bends_the_lines(curved, forest):
+    X, y = curved
+    costs = CostModel([1.0, 1.0, *[5.0] * 6])
+    linear = CSTCRegressor(costs=costs, max_depth=2, cost_weight=1e-3).fit(X[:400], y[:400])
+    bent = CSTCRegressor(
+        costs=costs, max_depth=2, cost_weight=1e-3, feature_map=clone(forest).fit(X[:400], y[:400])
+    ).fit(X[:400], y[:400])
+    assert bent.score(X[400:], y[400:]) > linear.score(X[400:], y[400:]) + 0.1
+    acquisition = bent.acquire(X[400:])
+    assert acquisition.acquired[:, :2].any()
+    np.testing.assert_allclose(acquisition.spend, costs.of(acquisition.acquired))
+
+
+def test_evaluating_trees_is_paid_for(curved):
+    X, y = curved
+    forest = GradientBoostingRegressor(n_estimators=20, max_depth=2, random_state=0).fit(X, y)
+    free, dear = (
+        CSTCRegressor(max_depth=2, cost_weight=1e-3, feature_map=BoostedFeatureMap(forest, evaluation_costs=e)).fit(
+            X, y
+        )
+        for e in (0.0, 2.0)
+    )
+    bought = [sum(len(m.tree_.buys(k)) for k in range(m.tree_.n_nodes)) for m in (free, dear)]
+    assert bought[1] < bought[0]
+    acquisition = dear.acquire(X)
+    assert (acquisition.spend > dear.cost_model_.of(acquisition.acquired)).all()
+
+
+def test_an_unfitted_forest_is_fitted_with_the_tree(heart):
+    model = CSTCClassifier(
+        costs=heart.costs,
+        cost_weight=1e-4,
+        max_depth=2,
+        feature_map=GradientBoostingClassifier(n_estimators=10, max_depth=2, random_state=0),
+    ).fit(heart.X, heart.y)
+    assert model.score(heart.X, heart.y) > 0.75
+    assert model.feature_map_.forest.n_trees == 10
+
+
+def test_progress_is_shown_on_request(heart, capsys):
+    CSTCClassifier(costs=heart.costs, max_depth=2, verbose=True).fit(heart.X, heart.y)
+    assert "CSTCClassifier" in capsys.readouterr().out
+
+
+def test_rows_and_their_order_are_immaterial(heart):
+    """Shuffled, and repeated instead of weighted, the same data give the same model to the last bit."""
+    random = np.random.default_rng(0)
+    count = random.integers(1, 4, size=len(heart.X))
+    weighted = CSTCClassifier(costs=heart.costs, max_depth=2).fit(heart.X, heart.y, sample_weight=count)
+    rows = random.permutation(np.repeat(np.arange(len(heart.X)), count))
+    repeated = CSTCClassifier(costs=heart.costs, max_depth=2).fit(heart.X[rows], heart.y[rows])
+    np.testing.assert_array_equal(repeated.spend(heart.X), weighted.spend(heart.X))
+    np.testing.assert_allclose(repeated.decision_function(heart.X), weighted.decision_function(heart.X), rtol=1e-9)
