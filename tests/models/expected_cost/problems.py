@@ -11,7 +11,6 @@ from thrifty.models.expected_cost.penalties import PathPenalty, StagePenalty
 from thrifty.models.expected_cost.topology import Topology
 
 END = -1
-D = 7
 SHAPES = {
     "full": Topology.full(3),
     "odd": Topology.of([1, END, 4, END, 5, END, END], [2, 3, END, END, 6, END, END]),  # nodes 1 and 2 have one child
@@ -27,6 +26,7 @@ PRICES = {
         [[0], [0, 1], [2], [2, 3], [1], [0, 3], [1, 2]], [1.0, 0.5, 0.0, 2.0, 1.0, 0.0, 1.0]
     ),
 }
+WIDE = CostModel(np.linspace(0.2, 4.0, 12).round(1), bundles={"panel": ([0, 1, 2], 3.0), "visit": ([2, 5, 6], 2.0)})
 KINDS = {"cstc": ("full", "odd"), "cscc": ("cascade",), "cronus": ("cascade",)}
 
 
@@ -56,7 +56,8 @@ def pose(
 ) -> Case:
     """Return a problem in which rows weigh differently, as do classes in cascades, and columns are in any order."""
     random = np.random.default_rng(seed)
-    d = PRICES[prices].n_features
+    costs = WIDE if prices == "wide" else PRICES[prices]
+    d = costs.n_features
     X = random.normal(size=(n, d)) @ (np.eye(d) + 0.3 * random.normal(size=(d, d)))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     aims = X @ random.normal(size=(d, m)) + np.abs(X[:, :1]) + random.normal(size=(n, m))
@@ -71,7 +72,7 @@ def pose(
         weight=weight,
         loss_weight=weight * class_weights,
         topology=topology,
-        penalty=(StagePenalty if kind == "cronus" else PathPenalty)(PRICES[prices], columns, topology),
+        penalty=(StagePenalty if kind == "cronus" else PathPenalty)(costs, columns, topology),
         cost_weight=cost_weight,
         l1_weight=0.02,
         sharpness=sharpness,
@@ -82,8 +83,8 @@ def pose(
         X=X,
         y=targets,
         w=weight,
-        requirement=PRICES[prices].requirement[columns],
-        unit_costs=PRICES[prices].unit_costs,
+        requirement=costs.requirement[columns],
+        unit_costs=costs.unit_costs,
         loss="logistic" if logistic else "squared",
         rho=objective.l1_weight,
         cost_weight=cost_weight,
