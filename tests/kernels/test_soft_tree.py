@@ -56,7 +56,7 @@ def test_rows_are_where_the_reference_says(m, blocks):
 
 
 def test_only_the_rows_asked_for_are_touched():
-    sigma, reach, mass, exit_mass = descend(*rows(1), 1.0, [(3, 9)])
+    _, reach, mass, _ = descend(*rows(1), 1.0, [(3, 9)])
     touched = np.zeros(N, dtype=bool)
     touched[3:9] = True
     np.testing.assert_array_equal(np.isnan(reach).all(axis=1), ~touched)
@@ -65,7 +65,7 @@ def test_only_the_rows_asked_for_are_touched():
 
 def test_far_from_a_threshold_rows_go_one_way_for_certain():
     scores, weight, directions, thresholds = rows(1, spread=1e6)
-    sigma, reach, mass, exit_mass = descend(scores, weight, directions, thresholds, 1e3, [(0, N)])
+    sigma, reach, _, exit_mass = descend(scores, weight, directions, thresholds, 1e3, [(0, N)])
     assert np.isin(sigma[:, ~LEAVES], [0.0, 1.0]).all()
     assert np.isin(reach, [0.0, 1.0]).all()
     assert exit_mass.sum() == pytest.approx(weight.sum())

@@ -40,7 +40,7 @@ def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
     random = np.random.default_rng(0)
     rows = random.normal(size=(N_ROWS, N_FEATURES))
     signal = rows @ random.normal(size=N_FEATURES)
-    targets = [signal]
+    targets: list[Any] = [signal]
     if is_classifier(estimator()):
         targets = [signal > 0, np.digitize(signal, [-1, 1])][: 1 + get_tags(estimator()).classifier_tags.multi_class]
     for X in (rows, rows.astype(np.float32)):

@@ -37,18 +37,18 @@ class Case(NamedTuple):
     objective: Objective
     problem: reference.Problem
 
-    def tree(self, parameters: Parameters) -> reference.Tree:
-        """Return the reference's tree with these parameters."""
-        shape = self.objective.topology
-        return reference.Tree(
-            upper=shape.upper.tolist(),
-            lower=shape.lower.tolist(),
-            weights=list(parameters.weights),
-            intercepts=list(parameters.intercepts),
-            thresholds=list(parameters.thresholds),
-            directions=list(parameters.directions),
-            sharpness=self.objective.sharpness,
-        )
+
+def as_tree(objective: Objective, parameters: Parameters) -> reference.Tree:
+    """Return the reference's tree with these parameters."""
+    return reference.Tree(
+        upper=objective.topology.upper.tolist(),
+        lower=objective.topology.lower.tolist(),
+        weights=list(parameters.weights),
+        intercepts=list(parameters.intercepts),
+        thresholds=list(parameters.thresholds),
+        directions=list(parameters.directions),
+        sharpness=objective.sharpness,
+    )
 
 
 def pose(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.expected_cost.problems import KINDS, PRICES, draw, pose
+from models.expected_cost.problems import KINDS, PRICES, as_tree, draw, pose
 from reference import cstc as reference
 from thrifty.models.expected_cost.objective import Auxiliaries, Objective, Parameters
 
@@ -32,15 +32,15 @@ def roots_of(objective: Objective, parameters: Parameters) -> Auxiliaries:
 
 def test_the_value_is_the_papers(case):
     parameters = draw(case.objective)
-    expected = reference.objective(case.kind, case.tree(parameters), case.problem)
+    expected = reference.objective(case.kind, as_tree(case.objective, parameters), case.problem)
     assert case.objective.value(parameters) == pytest.approx(expected, rel=EXACT)
 
 
 def test_the_bound_is_lemma_1(case):
     """Held at the roots of other parameters, none of them zero."""
     parameters, other = draw(case.objective), draw(case.objective, seed=9, zeros=0.0)
-    gamma, eta = reference.auxiliaries(case.kind, case.tree(other), case.problem)
-    expected = reference.relaxed_majorant(case.kind, case.tree(parameters), case.problem, gamma, eta)
+    gamma, eta = reference.auxiliaries(case.kind, as_tree(case.objective, other), case.problem)
+    expected = reference.relaxed_majorant(case.kind, as_tree(case.objective, parameters), case.problem, gamma, eta)
     ours = case.objective.evaluate(parameters, roots_of(case.objective, other)).value
     assert ours == pytest.approx(expected, rel=EXACT)
 
@@ -58,7 +58,7 @@ def test_the_bound_touches_where_it_is_held_and_is_nowhere_below(case):
 
 def test_the_traversal_is_the_papers(case):
     parameters, w = draw(case.objective), case.problem.w
-    soft, tree = case.objective.traverse(parameters), case.tree(parameters)
+    soft, tree = case.objective.traverse(parameters), as_tree(case.objective, parameters)
     np.testing.assert_allclose(soft.reach, reference.reach_probabilities(tree, case.problem.X), rtol=1e-12)
     np.testing.assert_allclose(soft.mass, w @ soft.reach, rtol=1e-12)
     exits = w @ reference.exit_probabilities(tree, case.problem.X)
@@ -98,18 +98,3 @@ def test_single_precision_changes_little(case):
     ours, theirs = single.evaluate(parameters), case.objective.evaluate(parameters)
     assert ours.value == pytest.approx(theirs.value, rel=1e-5)
     np.testing.assert_allclose(ours.weights, theirs.weights, atol=1e-4)
-
-
-def test_narrowed_to_the_columns_in_use_the_objective_is_the_same(case):
-    objective, parameters = case.objective, draw(case.objective)
-    used = np.array([0, 3, 4])
-    weights = np.zeros_like(parameters.weights)
-    weights[:, :, used] = parameters.weights[:, :, used]
-    parameters = replace(parameters, weights=weights)
-    narrow = objective.narrowed(used, least_gain=0.7)
-    assert narrow.objective.X.shape[1] == 3
-    inside = narrow.inside(parameters)
-    assert narrow.objective.value(inside) == pytest.approx(objective.value(parameters), rel=EXACT)
-    np.testing.assert_array_equal(narrow.outside(inside, objective.X.shape[1]).weights, parameters.weights)
-    assert objective.narrowed(used[:2], least_gain=0.5) is narrow
-    assert objective.narrowed(np.arange(6), least_gain=0.7).objective is objective

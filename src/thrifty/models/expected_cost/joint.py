@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.optimize import minimize
 
+from thrifty.models.expected_cost.narrowed import Narrowed
 from thrifty.models.expected_cost.objective import Objective, Parameters
 from thrifty.models.expected_cost.penalties import SMALLEST
 from thrifty.models.expected_cost.stationarity import Stationarity
@@ -20,7 +21,6 @@ SLOW = 1e-3  # relative progress of a round below which weights at zero are look
 QUIET = 1e-5  # relative progress below which a solution within the tolerance is good
 STUCK = 1e-6  # relative progress below which further rounds are pointless
 EVALUATIONS = 30  # iterations of L-BFGS in a round
-NARROWER = 0.7  # columns are dropped from the matrix when this share of them or less is in use
 
 Watch = Callable[[Parameters, float], bool]
 
@@ -51,8 +51,10 @@ def solve_jointly(
     """
     free = np.ones(objective.topology.n_nodes, dtype=bool) if free is None else free
     solution = Solution(parameters, [objective.value(parameters)])
+    narrow = Narrowed.not_at_all(objective)
     for _ in range(max_iter):
-        progress = _advance(objective, solution, free)
+        narrow = narrow.to(np.flatnonzero(solution.parameters.squares().any(axis=0)), objective)
+        progress = _advance(narrow, solution, free)
         if watch is not None and watch(solution.parameters, solution.history[-1]):
             solution.stopped = True
             break
@@ -67,16 +69,14 @@ def solve_jointly(
     return solution
 
 
-def _advance(objective: Objective, solution: Solution, free: np.ndarray) -> float:
+def _advance(narrow: Narrowed, solution: Solution, free: np.ndarray) -> float:
     """Do one round on the columns in use; return the relative progress."""
-    before = solution.history[-1]
-    used = np.flatnonzero(solution.parameters.squares().any(axis=0))
-    narrow = objective.narrowed(used, NARROWER)
+    before, n_features = solution.history[-1], solution.parameters.weights.shape[2]
     descended = _descend(narrow.objective, narrow.inside(solution.parameters), free)
     for candidate in (_clamped(descended, free), descended):
         value = narrow.objective.value(candidate)
         if value <= before:
-            solution.parameters = narrow.outside(candidate, objective.X.shape[1])
+            solution.parameters = narrow.outside(candidate, n_features)
             solution.history.append(value)
             return (before - value) / max(abs(before), np.finfo(float).tiny)
     return 0.0

@@ -6,7 +6,7 @@ Scores of all nodes are one product X @ W', derivatives one product R' @ X, so t
 products however many nodes there are; what lies between them is one pass over the scores (`kernels.soft_tree`).
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +81,6 @@ class Objective:
     logistic: bool
     by_exit: bool = False  # a node's loss counts for those who end there, not for all who come by
     facing: float = 1.0  # 1 or -1: which end of a single score is above the threshold
-    _narrow: dict = field(default_factory=dict, init=False, repr=False)  # what `narrowed` last returned
 
     def scores(self, parameters: Parameters) -> np.ndarray:
         """Return the scores of all nodes: (n, K * m)."""
@@ -182,42 +181,8 @@ class Objective:
         centred = self.targets - self.loss_weight @ self.targets / self.loss_weight.sum()
         slope = 2.0 * np.linalg.norm(self.X.T @ (self.loss_weight[:, None] * centred), axis=1)
         prices = self.penalty.per_feature(self.penalty.unit_costs[None])[0]
-        return float(np.max(slope[prices > 0] / prices[prices > 0], initial=np.finfo(float).tiny)) / (
-            self.penalty.dearest or 1.0
-        )
-
-    def narrowed(self, columns: np.ndarray, least_gain: float) -> "Narrowed":
-        """Return the objective of the columns in use, or of more if leaving those out would gain little.
-
-        Columns are costly to copy, so what was returned last is returned again while it will do.
-        """
-        known = self._narrow.get("latest", Narrowed(np.arange(self.X.shape[1]), self))
-        if len(columns) > least_gain * len(known.columns) and np.isin(columns, known.columns).all():
-            return known
-        if len(columns) > least_gain * self.X.shape[1]:
-            narrow = Narrowed(np.arange(self.X.shape[1]), self)
-        else:
-            some = replace(self, X=np.ascontiguousarray(self.X[:, columns]), penalty=self.penalty.on(columns))
-            narrow = Narrowed(columns, some)
-        self._narrow["latest"] = narrow
-        return narrow
-
-
-class Narrowed(NamedTuple):
-    """An objective of some columns only; the others are taken to have no weight anywhere."""
-
-    columns: np.ndarray
-    objective: Objective
-
-    def inside(self, parameters: Parameters) -> Parameters:
-        """Return the parameters of these columns."""
-        return replace(parameters, weights=parameters.weights[:, :, self.columns])
-
-    def outside(self, parameters: Parameters, n_features: int) -> Parameters:
-        """Return parameters of these columns as parameters of all."""
-        weights = np.zeros((*parameters.weights.shape[:2], n_features))
-        weights[:, :, self.columns] = parameters.weights
-        return replace(parameters, weights=weights)
+        steepest = np.max(slope[prices > 0] / prices[prices > 0], initial=np.finfo(float).tiny)
+        return float(steepest) / (self.penalty.dearest or 1.0)
 
 
 class Traversal(NamedTuple):

@@ -46,8 +46,8 @@ class Stationarity:
 
         Of columns that tell the same all would be tempted at once and overshoot together, so each node moves a few.
         """
-        few = -np.sort(-self.excess, axis=1)[:, : FEW + 1][:, -1:] if self.excess.shape[1] > FEW else 0.0
-        chosen = (self.excess > tol) & (self.excess > few)
+        rank = np.argsort(np.argsort(-self.excess, axis=1, kind="stable"), axis=1)
+        chosen = (self.excess > tol) & (rank < FEW)
         length = np.where(chosen, self.excess / np.maximum(self.stiffness[:, None], SMALLEST), 0.0)
         length = np.clip(length, 0.0, LARGEST_STEP)
         norm = np.linalg.norm(self.slopes, axis=1)

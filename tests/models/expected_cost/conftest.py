@@ -1,0 +1,14 @@
+import pytest
+from threadpoolctl import ThreadpoolController
+
+
+@pytest.fixture(scope="session")
+def linear_algebra():
+    return ThreadpoolController()
+
+
+@pytest.fixture(autouse=True)
+def _one_thread(linear_algebra):
+    """Products of a few hundred rows are slower on several threads, by far if the machine is busy."""
+    with linear_algebra.limit(limits=1):
+        yield

@@ -1,0 +1,163 @@
+"""Input at the edge of sense gives a sound model, or one clear error."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_regressor
+from sklearn.exceptions import ConvergenceWarning
+
+from thrifty import CronusClassifier, CSCCClassifier, CSTCClassifier, CSTCRegressor
+from thrifty.costs import CostModel
+
+N, D = 80, 5
+COSTS = [1.0, 2.0, 3.0, 0.0, 5.0]
+MODELS = {
+    "regression": CSTCRegressor(max_depth=3),
+    "squared": CSTCClassifier(max_depth=3),
+    "logistic": CSTCClassifier(max_depth=3, loss="logistic"),
+    "cascade": CSCCClassifier(n_stages=3, loss="logistic"),
+    "cronus": CronusClassifier(n_stages=3),
+}
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return clone(MODELS[request.param]).set_params(costs=COSTS)
+
+
+def rows(n=N, d=D):
+    X = np.random.default_rng(0).normal(size=(n, d))
+    return X, X[:, 0] + np.abs(X[:, 1])
+
+
+def fitted(model, X, aim, **options):
+    """Fit a model, to the sign of the aim where it classifies; not having converged is no failure here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, aim if is_regressor(model) else aim > np.median(aim), **options)
+
+
+def sound(model, X):
+    """Assert that rows are answered, and pay for what they acquire and nothing else."""
+    outcome = model.acquire(X)
+    assert np.isfinite(outcome.score).all()
+    np.testing.assert_allclose(outcome.spend, model.cost_model_.of(outcome.acquired))
+    blinded = np.where(outcome.acquired, X, np.nan)
+    np.testing.assert_array_equal(model.predict(blinded), outcome.prediction)
+    assert (np.diff(model.objective_) <= 0).all()
+    return outcome
+
+
+ODD_COLUMNS = {
+    "constant": lambda X: np.column_stack([X[:, :3], np.ones(N), np.full(N, 1e9)]),
+    "all constant": np.ones_like,
+    "copies": lambda X: X[:, [0, 0, 0, 1, 1]],
+    "two values": np.sign,
+    "holes": lambda X: np.where(np.random.default_rng(1).random(X.shape) < 0.3, np.nan, X),
+    "never there": lambda X: np.column_stack([X[:, :4], np.full(N, np.nan)]),
+    "single precision": lambda X: X.astype(np.float32),
+    "far away": lambda X: 1e6 + X,
+    "tiny": lambda X: 1e-30 * X,
+    "few rows": lambda X: X[:4],
+    "repeated rows": lambda X: X[np.arange(N) % 4],
+}
+
+
+@pytest.mark.parametrize("columns", ODD_COLUMNS)
+def test_odd_columns(model, columns):
+    X, aim = rows()
+    X = ODD_COLUMNS[columns](X)
+    outcome = sound(fitted(model, X, aim[: len(X)]), X)
+    never = np.nanmax(X, axis=0, initial=-np.inf) == np.nanmin(X, axis=0, initial=np.inf)
+    assert not outcome.acquired[:, never].any()
+
+
+def test_a_constant_target():
+    X, _ = rows()
+    model = fitted(CSTCRegressor(costs=COSTS), X, np.full(N, 0.1))
+    np.testing.assert_allclose(sound(model, X).prediction, 0.1)
+    assert not model.spend(X).any()
+
+
+def test_one_class(model):
+    if is_regressor(model):
+        pytest.skip("has no classes")
+    X, _ = rows()
+    with pytest.raises(ValueError, match="needs samples of at least 2 classes in y, got one class: 1"):
+        model.fit(X, np.ones(N, dtype=int))
+
+
+def test_fewer_rows_than_columns(model):
+    X, aim = rows(n=8, d=30)
+    sound(fitted(model.set_params(costs=None), X, aim), X)
+
+
+def test_a_cost_weight_so_large_that_nothing_is_bought(model):
+    X, aim = rows()
+    outcome = sound(fitted(model.set_params(cost_weight=1e9), X, aim), X)
+    assert not outcome.spend.any()
+    assert not outcome.acquired[:, np.array(COSTS) > 0].any()
+
+
+def test_everything_is_free(model):
+    X, aim = rows()
+    outcome = sound(fitted(model.set_params(costs=np.zeros(D), cost_weight=1.0), X, aim), X)
+    assert outcome.acquired.any()
+    assert not outcome.spend.any()
+
+
+def test_everything_requires_one_unit(model):
+    X, aim = rows()
+    costs = CostModel([None] * D, bundles={"visit": (range(D), 3.0)})
+    assert set(sound(fitted(model.set_params(costs=costs), X, aim), X).spend) <= {0.0, 3.0}
+
+
+def test_one_row_weighs_as_much_as_all_others_and_more(model):
+    X, aim = rows()
+    sound(fitted(model, X, aim, sample_weight=np.where(np.arange(N) < 1, 1e6, 1.0)), X)
+
+
+@pytest.mark.parametrize("sharpness", [1e-6, 1e6])
+def test_rows_that_go_either_way_or_but_one(model, sharpness):
+    """With steps instead of sigmoids some branches get no row at all."""
+    X, aim = rows()
+    sound(fitted(model.set_params(sharpness=sharpness), X, aim), X)
+
+
+def test_no_penalty_at_all(model):
+    X, aim = rows()
+    sound(fitted(model.set_params(cost_weight=0.0, l1_weight=0.0), X, aim), X)
+
+
+@pytest.mark.parametrize("fine_tune", ["held", None])
+def test_other_answers(model, fine_tune):
+    X, aim = rows()
+    sound(fitted(model.set_params(fine_tune=fine_tune), X, aim), X)
+
+
+def test_single_precision_gives_almost_the_same_model(model):
+    X, aim = rows()
+    X = X.astype(np.float32)
+    single = sound(fitted(clone(model), X, aim), X)
+    double = sound(fitted(model, X.astype(float), aim), X)
+    np.testing.assert_allclose(single.score, double.score, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"cost_weight": -1}, "cost_weight is -1; expected a number of at least 0"),
+        ({"l1_weight": float("nan")}, "l1_weight is nan"),
+        ({"tol": "low"}, "tol is 'low'"),
+        ({"sharpness": 0}, "sharpness is 0; expected a number above 0, or None"),
+        ({"solver": "magic"}, "solver is 'magic'; expected one of 'joint', 'block'"),
+        ({"fine_tune": "all"}, "fine_tune is 'all'; expected one of 'support', 'held', None"),
+        ({"max_iter": 0}, "max_iter is 0; expected a whole number of at least 1"),
+        ({"validation_fraction": 1.0}, "validation_fraction is 1.0; expected a share between 0 and 1"),
+        ({"costs": [1.0]}, "costs has 1 entries but X has 5 features"),
+    ],
+)
+def test_bad_settings_are_named(model, setting, message):
+    with pytest.raises(ValueError, match=f"^{type(model).__name__}: {message}"):
+        fitted(model.set_params(**setting), *rows())

@@ -1,0 +1,67 @@
+"""A sweep of cost weights, each model from where the one before ended, against fits from the start."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_regressor
+
+from thrifty import CSTCClassifier, CSTCRegressor
+
+
+def rows(seed=0, n=200, d=8):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    return X, X @ np.linspace(-1, 1, d) + 2 * np.abs(X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * random.normal(size=n)
+
+
+COSTS = [1.0, 5.0] * 4
+MODELS = [
+    CSTCRegressor(costs=COSTS, max_depth=3),
+    CSTCClassifier(costs=COSTS, max_depth=3),
+    CSTCClassifier(costs=COSTS, max_depth=3, loss="logistic"),
+]
+
+
+def data(model):
+    X, aim = rows()
+    return X, aim if is_regressor(model) else aim > 1
+
+
+ALL_MODELS = pytest.mark.parametrize("model", MODELS, ids=["regression", "squared", "logistic"])
+
+
+@ALL_MODELS
+def test_a_sweep_is_as_good_as_its_fits_alone(model):
+    X, y = data(model)
+    models = model.path(X, y, cost_weights=[0.001, 0.02, 0.005])
+    assert [warm.cost_weight for warm in models] == [0.02, 0.005, 0.001]
+    alone = [clone(warm).fit(X, y) for warm in models]
+    for warm, cold in zip(models, alone, strict=True):
+        assert warm.objective_[-1] <= 1.05 * cold.objective_[-1]
+    np.testing.assert_array_equal(models[-1].predict(X), alone[-1].predict(X))
+
+
+@ALL_MODELS
+def test_a_sweep_runs_from_buying_least_to_buying_most(model):
+    X, y = data(model)
+    models = model.path(X, y)
+    spends = [each.spend(X).mean() for each in models]
+    assert len(models) == 8
+    assert (np.diff([each.cost_weight for each in models]) < 0).all()
+    assert models[0].cost_weight == pytest.approx(100 * models[-1].cost_weight)
+    assert spends[0] < 0.3 * spends[-1]
+    assert np.diff(spends).min() > -0.1 * max(spends)
+
+
+def test_a_sweep_leaves_the_model_that_it_was_asked_of_as_it_was():
+    model = clone(MODELS[0])
+    before = model.get_params()
+    (fitted,) = model.path(*data(model), cost_weights=[0.02])
+    assert model.get_params() == before
+    assert not hasattr(model, "tree_")
+    assert fitted.get_params() == before | {"cost_weight": 0.02}
+
+
+@pytest.mark.parametrize("cost_weights", [[], 0.1, [0.1, -1.0], ["much"]])
+def test_cost_weights_that_are_none_are_refused(cost_weights):
+    with pytest.raises(ValueError, match=r"^CSTCRegressor: cost_weight"):
+        MODELS[0].path(*data(MODELS[0]), cost_weights=cost_weights)
