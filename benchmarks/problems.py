@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from thrifty.datasets import list_datasets
+
 YAHOO_SIZE = (141_397, 519)  # rows and features of the training set in Table 1 of Kusner et al. (2014)
 
 
@@ -13,3 +15,11 @@ def correlated_regression(n_rows: int, n_features: int, seed: int = 0) -> tuple[
     sparse = random.standard_normal(n_features) * (random.random(n_features) < 0.3)
     local = X @ random.standard_normal(n_features)
     return X, X @ sparse + 0.3 * np.sign(X[:, 0]) * local + 3.0 * random.standard_normal(n_rows)
+
+
+def missing(name: str) -> bool:
+    """Tell whether a real set is not in the folder named by THRIFTY_DATA, and say so."""
+    absent = not list_datasets()[name]
+    if absent:
+        print(f"{name} is not in the folder named by THRIFTY_DATA; what needs it is left out")
+    return absent

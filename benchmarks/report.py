@@ -1,6 +1,6 @@
 """Timing and the tables the benchmarks print: what was measured beside the bar it is held to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter, sleep
 from typing import Any
@@ -43,11 +43,23 @@ def report(title: str, lines: list[Line]) -> None:
         sign = ">=" if line.at_least else "<="
         table.add_row(
             line.what,
-            f"{line.figure:.2f} {line.unit}",
+            f"{_shown(line.figure)} {line.unit}",
             f"{sign} {line.bar:g} {line.unit}",
             "met" if line.met else "MISSED",
         )
     Console(width=120).print(table)
+
+
+def _shown(figure: float) -> str:
+    return f"{figure:.2f}" if abs(figure) >= 1 else f"{figure:.3g}"
+
+
+def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print figures that are looked at side by side rather than held to a bar."""
+    shown = Table(*header, title=title, title_justify="left")
+    for row in rows:
+        shown.add_row(*row)
+    Console(width=120).print(shown)
 
 
 def ratio(work: Callable[[], Any], yardstick: Callable[[], Any], repeats: int = 3) -> float:

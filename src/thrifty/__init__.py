@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from thrifty.models.base import BudgetedEstimator as BudgetedEstimator
     from thrifty.models.boosting.feature_map import BoostedFeatureMap as BoostedFeatureMap
     from thrifty.models.boosting.forest import Forest as Forest
+    from thrifty.models.cascades.and_or import AndOrClassifier as AndOrClassifier
     from thrifty.models.cascades.cronus import CronusClassifier as CronusClassifier
     from thrifty.models.cascades.cscc import CSCCClassifier as CSCCClassifier
     from thrifty.models.linear.cost_weighted_l1 import CostWeightedL1Classifier as CostWeightedL1Classifier
@@ -44,6 +45,7 @@ _HOMES = {
     "models.base": ["BudgetedEstimator"],
     "models.boosting.feature_map": ["BoostedFeatureMap"],
     "models.boosting.forest": ["Forest"],
+    "models.cascades.and_or": ["AndOrClassifier"],
     "models.cascades.cronus": ["CronusClassifier"],
     "models.cascades.cscc": ["CSCCClassifier"],
     "models.linear.cost_weighted_l1": ["CostWeightedL1Classifier", "CostWeightedL1Regressor"],
@@ -60,6 +62,7 @@ __all__ = [
     "ASTCRegressor",
     "Acquire",
     "Acquisition",
+    "AndOrClassifier",
     "BoostedFeatureMap",
     "BudgetedEstimator",
     "CSCCClassifier",

@@ -141,8 +141,9 @@ def _in_cents(estimator: Any) -> Any:
     parameters = estimator.get_params(deep=False)
     if parameters.get("cost_weight") is not None:
         estimator.set_params(cost_weight=parameters["cost_weight"] / 100)
-    if parameters.get("node_budget") is not None:
-        estimator.set_params(node_budget=np.asarray(parameters["node_budget"]) * 100)
+    for name in ("node_budget", "price_limits"):
+        if parameters.get(name) is not None:
+            estimator.set_params(**{name: np.asarray(parameters[name]) * 100})
     return estimator
 
 

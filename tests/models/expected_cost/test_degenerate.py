@@ -10,11 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from thrifty import CronusClassifier, CSCCClassifier, CSTCClassifier, CSTCRegressor
 from thrifty.costs import CostModel
 
-N, D = 80, 5
+N, D = 60, 5
 COSTS = [1.0, 2.0, 3.0, 0.0, 5.0]
 MODELS = {
     "regression": CSTCRegressor(max_depth=3),
-    "squared": CSTCClassifier(max_depth=3),
     "logistic": CSTCClassifier(max_depth=3, loss="logistic"),
     "cascade": CSCCClassifier(n_stages=3, loss="logistic"),
     "cronus": CronusClassifier(n_stages=3),

@@ -35,7 +35,7 @@ def targets(name, aim):
     return aim if name == "regression" else np.digitize(aim, [0, 2] if name == "classes" else [1])
 
 
-@pytest.fixture(params=[(name, costs) for name in MODELS for costs in PRICES], ids="-".join)
+@pytest.fixture(params=[(name, costs) for name in MODELS for costs in PRICES], ids="-".join, scope="module")
 def learned(request):
     """A model without its tree, the problem posed, and what was learned of it."""
     name, costs = request.param

@@ -44,7 +44,7 @@ def test_weights_that_are_all_but_zero_are_zero(solve):
     assert weights[weights > 0].min() >= SMALLEST
 
 
-@pytest.mark.parametrize(("seed", "m"), [(0, 1), (1, 1), (2, 1), (3, 3)])
+@pytest.mark.parametrize(("seed", "m"), [(0, 1), (2, 1), (3, 3)])
 def test_from_the_same_start_joint_ends_at_or_below_block(seed, m):
     objective = pose("cstc", "full", "wide", m=m, n=400, sharpness=8.0, cost_weight=0.02, seed=seed).objective
     begun = start(objective)

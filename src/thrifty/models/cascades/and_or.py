@@ -121,7 +121,7 @@ class AndOrClassifier(CascadeClassifier):
     --------
     The limits of the paper: no row that leaves the first stage has paid for a feature of more than 5.
 
-    >>> from thrifty.models.cascades.and_or import AndOrClassifier
+    >>> from thrifty import AndOrClassifier
     >>> from thrifty.datasets import make_ltr_skewed
     >>> data = make_ltr_skewed(20, n_features=30, random_state=0)
     >>> model = AndOrClassifier(costs=data.costs, price_limits=[5, 20, 50, 150, 200], cost_weight=1e-4)

@@ -11,6 +11,8 @@ from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.trees.estimator import TreeClassifier
 
+TIED = 1e-9  # classes whose shares differ by less are equally rare, and the second counts as the rarer
+
 
 class CascadeClassifier(ExpectedCostEstimator, TreeClassifier):
     """A chain of classifiers, each of which lets the rows that it is sure of leave (eq. 19).
@@ -63,7 +65,7 @@ class CascadeClassifier(ExpectedCostEstimator, TreeClassifier):
         return Topology.cascade(self.n_stages)
 
     def _facing(self, targets: np.ndarray, weight: np.ndarray) -> float:
-        rare_is_low = targets.shape[1] == 1 and weight @ targets[:, 0] > 0
+        rare_is_low = targets.shape[1] == 1 and weight @ targets[:, 0] > TIED * weight.sum()
         return -1.0 if rare_is_low else 1.0
 
     def _loss_weight(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:

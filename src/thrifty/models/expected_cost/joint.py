@@ -79,6 +79,7 @@ def _advance(narrow: Narrowed, solution: Solution, free: np.ndarray) -> float:
             solution.parameters = narrow.outside(candidate, n_features)
             solution.history.append(value)
             return (before - value) / max(abs(before), np.finfo(float).tiny)
+    solution.history.append(before)
     return 0.0
 
 

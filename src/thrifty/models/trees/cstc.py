@@ -26,7 +26,7 @@ class _CSTC(ExpectedCostEstimator):
         *,
         costs: Any = None,
         cost_weight: float = 0.01,
-        max_depth: int = 4,
+        max_depth: int = 3,
         loss: str = "squared",
         structure: str = "full",
         l1_weight: float = 1e-5,
@@ -95,7 +95,7 @@ class CSTCRegressor(_CSTC, TreeRegressor):
         What each feature costs to acquire; ``None`` means one unit each.
     cost_weight : float, default=0.01
         Penalty per unit of expected cost, on columns (and in regression targets) of unit variance.
-    max_depth : int, default=4
+    max_depth : int, default=3
         Levels of the tree: at most ``2**max_depth - 1`` nodes, ``max_depth`` of them on a path.
     loss : {"squared"}, default="squared"
         Loss of every node.
@@ -187,7 +187,7 @@ class CSTCClassifier(_CSTC, TreeClassifier):
         What each feature costs to acquire; ``None`` means one unit each.
     cost_weight : float, default=0.01
         Penalty per unit of expected cost, on columns (and in regression targets) of unit variance.
-    max_depth : int, default=4
+    max_depth : int, default=3
         Levels of the tree: at most ``2**max_depth - 1`` nodes, ``max_depth`` of them on a path.
     loss : {"squared", "logistic"}, default="squared"
         Loss of every node. Squared loss takes targets of +-1, or one-hot for more classes; answers are calibrated to

@@ -1,0 +1,263 @@
+"""CSTC: what Xu et al. (2014) report of it, its two solvers, and what ASTC saves over it.
+
+``python -c "import benchmarks.cstc as b; b.mnist()"`` runs one of the tables alone.
+"""
+
+import resource
+import sys
+import tempfile
+import warnings
+from itertools import chain
+from multiprocessing import get_context
+from time import perf_counter
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import RepeatedStratifiedKFold
+
+from benchmarks.problems import YAHOO_SIZE, correlated_regression, missing
+from benchmarks.report import at_least, at_most, report, table
+from thrifty import ASTCClassifier, ASTCRegressor, CostWeightedL1Classifier, CSTCClassifier, CSTCRegressor
+from thrifty.datasets import load_covtype, load_heart, load_mnist, load_thyroid, make_ltr, make_quadrants
+from thrifty.metrics import CostCurve, area_under_cost_curve, cost_curve
+
+LABEL_MEANS = ((27, 9, -9, -27), (27, 9, -27, -9), (15, 5, -15, -5), (20, 10, -20, -10), (9, 3, -9, -3))
+SETTINGS = {
+    "default": {},
+    "depth 2": {"max_depth": 2},
+    "depth 3": {"max_depth": 3},
+    "depth 2, l1_weight 0.1": {"max_depth": 2, "l1_weight": 0.1},
+}
+MNIST_BARS = ((25, 0.043), (53, 0.035), (118, 0.030))  # test error within a spend
+MNIST_PUBLISHED = {25: 0.11, 53: 0.08, 118: 0.06}  # about, read off Fig. 12: 0.12 at spend 20 to 0.035 at 450
+FOREST_ROWS = 36_603
+TABLE_1 = {
+    "Yahoo!": {10: 119, 52: 52, 86: 41, 169: 21, 468: 15, 800: 9.2, 1495: 6.6},
+    "Forest": {3: 8.4, 5: 7.0, 8: 6.3, 13: 4.9, 23: 3.1, 50: 1.4},
+}
+
+
+def main() -> None:
+    quadrants()
+    heart()
+    thyroid()
+    solvers()
+    yahoo_size()
+    mnist()
+    against_astc()
+
+
+# Section 6.1: the tree that the paper draws
+
+
+def quadrants() -> None:
+    lines, shapes = [], []
+    for means in LABEL_MEANS:
+        train, test = (make_quadrants(2000, label_means=means, random_state=seed) for seed in (0, 1))
+        sweep = CSTCRegressor(costs=train.costs, max_depth=3)
+        models = sweep.path(train.X, train.y, cost_weights=np.geomspace(1e-5, 1e-1, 16))
+        cheap = [model for model in models if model.spend(test.X).mean() <= 12.5]
+        best = max(cheap, key=lambda model: model.score(test.X, test.y))
+        lines.append(at_most(f"means {means}: MSE / Var(y)", 1 - best.score(test.X, test.y), 0.002, ""))
+        shapes.append((str(means), f"{best.spend(test.X).mean():.2f}", *_bought_by_level(best, train.names)))
+    report("CSTC, quadrants, depth 3: best of a sweep of 16 within a mean spend of 12.5", lines)
+    table("The tree of each; the optimum spends 12", ("means", "spend", "root", "below", "leaves"), shapes)
+
+
+def _bought_by_level(model, names):
+    """Say what is bought at the root, at its children and at the leaves."""
+    tree, levels = model.tree_, []
+    for depth in range(3):
+        nodes = np.flatnonzero(tree.depth == depth)
+        levels.append(" | ".join(" ".join(names[j] for j in tree.buys(k)) or "-" for k in nodes))
+    return levels
+
+
+# Real prices: curves against the single cost-weighted l1 model
+
+
+def heart() -> None:
+    data = load_heart()
+    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
+    _against_l1("heart, 5 folds twice", data, list(folds.split(data.X, data.y)), np.geomspace(3e-4, 0.3, 12))
+
+
+def thyroid() -> None:
+    if missing("thyroid"):
+        return
+    data = load_thyroid()
+    split = np.flatnonzero(~data.test), np.flatnonzero(data.test)
+    _against_l1("thyroid, official test rows", data, [split], np.geomspace(1e-4, 0.15, 16))
+
+
+def _against_l1(title, data, splits, cost_weights):
+    """Compare sweeps on held-out rows; points are means over the folds, one for each cost weight."""
+    limits = (0.0, data.costs.total)
+    baseline = np.bincount(data.y).max() / len(data.y)
+    single = CostWeightedL1Classifier(costs=data.costs)
+    l1 = _mean_curve(single, data, splits, np.geomspace(1e-4, 0.3, 30))
+    rows = [("l1", f"{area_under_cost_curve(l1, limits=limits, baseline=baseline):.4f}", "", "", "", _points(l1))]
+    for name, options in SETTINGS.items():
+        start = perf_counter()
+        curve = _mean_curve(CSTCClassifier(costs=data.costs, **options), data, splits, cost_weights)
+        elapsed = (perf_counter() - start) / len(splits)
+        area = area_under_cost_curve(curve, limits=limits, baseline=baseline)
+        ahead = [s - max(l1.score[l1.spend <= c], default=baseline) for c, s in zip(curve.spend, curve.score)]
+        fall = np.max(np.maximum.accumulate(curve.score) - curve.score)
+        rows.append(
+            (name, f"{area:.4f}", f"{np.mean(np.array(ahead) >= 0):.0%}", f"{fall:.3f}", f"{elapsed:.1f}", _points(curve))
+        )
+    header = ("", "area", "points >= l1", "largest fall", "s a sweep", "spend:accuracy")
+    table(f"CSTC against the single cost-weighted l1 model, {title}", header, rows)
+
+
+def _mean_curve(model, data, splits, cost_weights):
+    curves = []
+    for train, test in splits:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            models = model.path(data.X[train], data.y[train], cost_weights=cost_weights)
+        curves.append(cost_curve(models, data.X[test], data.y[test]))
+    return CostCurve(np.mean([c.spend for c in curves], axis=0), np.mean([c.score for c in curves], axis=0))
+
+
+def _points(curve):
+    return " ".join(f"{curve.spend[i]:.3g}:{curve.score[i]:.3f}" for i in curve.frontier)
+
+
+# The two solvers, and size
+
+
+def solvers() -> None:
+    X, y = correlated_regression(20_000, 200)
+    block, block_time = _timed(X, y, solver="block", max_iter=2)
+    joint, _ = _timed(X, y)
+    enough = int(np.argmax(np.array(joint.objective_) <= block.objective_[-1]))
+    _, joint_time = _timed(X, y, max_iter=enough)
+    lines = [
+        at_most("objective at the end, joint over block", joint.objective_[-1] / block.objective_[-1], 1.001),
+        at_least("joint, faster to where two sweeps of block end", block_time / joint_time, 10),
+    ]
+    report("CSTC, 20000 x 200, depth 4: joint against block", lines)
+
+
+def _timed(X, y, **options):
+    model = CSTCRegressor(max_depth=4, cost_weight=0.01, **options)
+    start = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    return model, perf_counter() - start
+
+
+def yahoo_size() -> None:
+    X, y = correlated_regression(*YAHOO_SIZE)
+    with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+        np.savez(file, X=X, y=y)
+        file.flush()
+        size = X.nbytes
+        del X
+        with get_context("spawn").Pool(1) as pool:
+            minutes, extra = pool.apply(_fit_alone, (file.name,))
+    lines = [at_most("minutes", minutes, 10, "min"), at_most("extra memory, in sizes of X", extra / size, 4)]
+    report(f"CSTC, {YAHOO_SIZE[0]} x {YAHOO_SIZE[1]}, depth 5, joint", lines)
+
+
+def _fit_alone(path):
+    """Return minutes and the bytes by which the peak of a process of its own rises in fitting."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    small = correlated_regression(500, 20)
+    CSTCRegressor(max_depth=5).fit(*small)  # compile
+    stored = np.load(path)
+    X, y = stored["X"], stored["y"]
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        CSTCRegressor(max_depth=5).fit(X, y)
+    minutes = (perf_counter() - start) / 60
+    return minutes, unit * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+
+
+# Section 6.7: 3 against 8
+
+
+def mnist() -> None:
+    if missing("mnist"):
+        return
+    data = load_mnist(digits=(3, 8), resolutions=(4, 8, 16, 28))
+    X, y, X_test, y_test = data.X[~data.test], data.y[~data.test], data.X[data.test], data.y[data.test]
+    weights = np.geomspace(0.03, 1.0, 8)
+    start = perf_counter()
+    sweep = CSTCClassifier(max_depth=3).path(X, y, cost_weights=weights)
+    of_sweep = perf_counter() - start
+    singly = [_seconds_of_fit(X, y, weight) for weight in weights]
+    curve = cost_curve(sweep, X_test, y_test)
+    lines = [
+        at_most(f"test error within a spend of {spend} (Fig. 12: about {MNIST_PUBLISHED[spend]})", error, bar, "")
+        for (spend, bar), error in zip(MNIST_BARS, _errors_within(curve), strict=True)
+    ]
+    lines += [
+        at_most("slowest single fit", max(singly), 60, "s"),
+        at_most("a sweep of eight, in times of eight fits", of_sweep / sum(singly), 0.5),
+    ]
+    report("CSTC, MNIST 3 against 8 in four resolutions, depth 3", lines)
+    print(_points(curve))
+
+
+def _errors_within(curve):
+    affordable = [curve.score[curve.spend <= spend] for spend, _ in MNIST_BARS]
+    return [1 - max(scores, default=0.5) for scores in affordable]
+
+
+def _seconds_of_fit(X, y, cost_weight):
+    start = perf_counter()
+    CSTCClassifier(max_depth=3, cost_weight=cost_weight).fit(X, y)
+    return perf_counter() - start
+
+
+# Kusner et al. (2014), Table 1: training time at equal node budgets
+
+
+def against_astc() -> None:
+    header = ("", "mean spend", "ASTC faster than joint CSTC", "Table 1, budget: ASTC faster than CSTC")
+    table("Training time at the node budgets that CSTC ended with, depth 5", header, chain(_yahoo(), _forest()))
+
+
+def _yahoo():
+    data = make_ltr(400, 24, 519, random_state=0)
+    yield from _speed_ups("Yahoo!", CSTCRegressor, ASTCRegressor, data.X, data.y.astype(float), data.costs)
+
+
+def _forest():
+    if missing("covtype"):
+        return
+    data = load_covtype(binary=True)
+    rows = np.random.default_rng(0).permutation(len(data.y))[:FOREST_ROWS]
+    yield from _speed_ups("Forest", CSTCClassifier, ASTCClassifier, data.X[rows], data.y[rows], data.costs)
+
+
+def _speed_ups(name, slow, fast, X, y, costs):
+    published = " ".join(f"{budget}: {times:g}x" for budget, times in TABLE_1[name].items())
+    for model in slow(costs=costs, max_depth=5).path(X, y)[1::3]:
+        start = perf_counter()
+        slow(costs=costs, max_depth=5, cost_weight=model.cost_weight).fit(X, y)
+        middle = perf_counter()
+        fast(costs=costs, max_depth=5, node_budget=_node_budgets(model)).fit(X, y)
+        faster = (middle - start) / (perf_counter() - middle)
+        yield name, f"{model.spend(X).mean():.1f}", f"{faster:.1f}x", published
+        published = ""
+
+
+def _node_budgets(model):
+    """Return what each node newly buys, by its place in the full tree: the children of k are 2k + 1 and 2k + 2."""
+    budgets, tree = np.zeros(2**model.max_depth - 1), model.tree_
+    queue = [(0, 0)]
+    while queue:
+        k, place = queue.pop()
+        budgets[place] = tree.step_cost[k]
+        queue += [(c, 2 * place + side) for side, c in ((1, tree.upper[k]), (2, tree.lower[k])) if c >= 0]
+    return budgets
+
+
+if __name__ == "__main__":
+    main()
