@@ -105,7 +105,14 @@ def _against_l1(title, data, splits, cost_weights):
         ahead = [s - max(l1.score[l1.spend <= c], default=baseline) for c, s in zip(curve.spend, curve.score)]
         fall = np.max(np.maximum.accumulate(curve.score) - curve.score)
         rows.append(
-            (name, f"{area:.4f}", f"{np.mean(np.array(ahead) >= 0):.0%}", f"{fall:.3f}", f"{elapsed:.1f}", _points(curve))
+            (
+                name,
+                f"{area:.4f}",
+                f"{np.mean(np.array(ahead) >= 0):.0%}",
+                f"{fall:.3f}",
+                f"{elapsed:.1f}",
+                _points(curve),
+            )
         )
     header = ("", "area", "points >= l1", "largest fall", "s a sweep", "spend:accuracy")
     table(f"CSTC against the single cost-weighted l1 model, {title}", header, rows)

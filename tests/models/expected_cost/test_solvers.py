@@ -113,3 +113,15 @@ def test_the_solvers_leave_the_start_as_it_was():
         solve(objective, begun, max_iter=2)
     for name in FIELDS:
         np.testing.assert_array_equal(getattr(begun, name), getattr(twin, name))
+
+
+@pytest.mark.parametrize("logistic", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_cronus_lets_go_of_units_that_hardly_count(seed, logistic):
+    """There a weight counts by the share of rows that its stage sees, so that is how it has to be small."""
+    case = pose("cronus", "cascade", "wide", logistic=logistic, n=200, sharpness=5.0, cost_weight=0.3, seed=seed)
+    objective = replace(case.objective, l1_weight=1e-5)
+    solution = solve_jointly(objective, start(objective), tol=0.05)
+    roots = objective.penalty.roots(solution.parameters.squares(), objective.traverse(solution.parameters).mass)
+    assert roots[roots > 0].min(initial=1.0) >= SMALLEST
+    assert solution.residual <= 0.05

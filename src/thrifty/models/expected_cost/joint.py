@@ -52,20 +52,23 @@ def solve_jointly(
     free = np.ones(objective.topology.n_nodes, dtype=bool) if free is None else free
     solution = Solution(parameters, [objective.value(parameters)])
     narrow = Narrowed.not_at_all(objective)
+    tempted, looked_at = np.zeros_like(parameters.weights), np.inf
     for _ in range(max_iter):
+        _let_in(objective, solution, tempted)
         narrow = narrow.to(np.flatnonzero(solution.parameters.squares().any(axis=0)), objective)
         progress = _advance(narrow, solution, free)
-        if watch is not None and watch(solution.parameters, solution.history[-1]):
+        tempted, value = np.zeros_like(parameters.weights), solution.history[-1]
+        if watch is not None and watch(solution.parameters, value):
             solution.stopped = True
             break
         if progress < SLOW:
             state = Stationarity.of(objective, solution.parameters, free)
-            solution.residual = state.residual
-            eager = _let_in(objective, solution, state)
-            if progress < (QUIET if state.residual <= tol else STUCK) and not (eager and progress > STUCK):
+            tempted = state.tempted(TEMPTING)
+            settled = progress < (QUIET if state.residual <= tol else STUCK) and not tempted.any()
+            if settled or looked_at - value < STUCK * abs(value):
                 break
-    else:
-        solution.residual = Stationarity.of(objective, solution.parameters, free).residual
+            looked_at = value
+    solution.residual = Stationarity.of(objective, solution.parameters, free).residual
     return solution
 
 
@@ -89,19 +92,14 @@ def _clamped(parameters: Parameters, free: np.ndarray) -> Parameters:
     return replace(parameters, weights=parameters.weights * kept[:, None, :])
 
 
-def _let_in(objective: Objective, solution: Solution, state: Stationarity) -> bool:
-    """Give weights at zero that the objective would fall with a small value; tell whether there are any."""
-    weights = state.tempted(TEMPTING)
-    for _ in range(5):
-        if not weights.any():
-            return False
-        candidate = replace(solution.parameters, weights=solution.parameters.weights + weights)
-        value = objective.value(candidate)
-        if value <= solution.history[-1]:
+def _let_in(objective: Objective, solution: Solution, steps: np.ndarray) -> None:
+    """Let weights leave zero by these steps, or by smaller ones, if the objective does not rise with them."""
+    while steps.any():
+        candidate = replace(solution.parameters, weights=solution.parameters.weights + steps)
+        if objective.value(candidate) <= solution.history[-1]:
             solution.parameters = candidate
-            return True
-        weights = np.where(np.abs(weights) > 4 * SMALLEST, weights / 4, 0.0)
-    return False
+            return
+        steps = np.where(np.abs(steps) > 4 * SMALLEST, steps / 4, 0.0)
 
 
 def _descend(objective: Objective, parameters: Parameters, free: np.ndarray) -> Parameters:
