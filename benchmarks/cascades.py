@@ -96,7 +96,7 @@ def _cells(areas: np.ndarray, lead: np.ndarray) -> list[str]:
 
 
 def _areas(model, data: Bunch, metric: Callable) -> list[float]:
-    """Return areas under the curve of a default sweep on test rows; documents tied throughout are to be had for nothing."""
+    """Return areas under the curve of a default sweep on test rows; ranking all alike costs nothing."""
     test, y = data.test, data.y.astype(float)
     fitted_on = ~test & ~data.get("validation", np.zeros(len(y), dtype=bool))
     with warnings.catch_warnings():

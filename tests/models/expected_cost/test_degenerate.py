@@ -10,13 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from thrifty import CronusClassifier, CSCCClassifier, CSTCClassifier, CSTCRegressor
 from thrifty.costs import CostModel
 
-N, D = 60, 5
+N, D = 40, 5
 COSTS = [1.0, 2.0, 3.0, 0.0, 5.0]
 MODELS = {
     "regression": CSTCRegressor(max_depth=3),
     "logistic": CSTCClassifier(max_depth=3, loss="logistic"),
-    "cascade": CSCCClassifier(n_stages=3, loss="logistic"),
-    "cronus": CronusClassifier(n_stages=3),
+    "cascade": CSCCClassifier(n_stages=3),
+    "cronus": CronusClassifier(n_stages=2, loss="logistic"),
 }
 
 
@@ -79,12 +79,11 @@ def test_a_constant_target():
     assert not model.spend(X).any()
 
 
-def test_one_class(model):
-    if is_regressor(model):
-        pytest.skip("has no classes")
+@pytest.mark.parametrize("name", sorted(MODELS.keys() - {"regression"}))
+def test_one_class(name):
     X, _ = rows()
     with pytest.raises(ValueError, match="needs samples of at least 2 classes in y, got one class: 1"):
-        model.fit(X, np.ones(N, dtype=int))
+        clone(MODELS[name]).fit(X, np.ones(N, dtype=int))
 
 
 def test_fewer_rows_than_columns(model):
@@ -121,7 +120,7 @@ def test_one_row_weighs_as_much_as_all_others_and_more(model):
 def test_rows_that_go_either_way_or_but_one(model, sharpness):
     """With steps instead of sigmoids some branches get no row at all."""
     X, aim = rows()
-    sound(fitted(model.set_params(sharpness=sharpness), X, aim), X)
+    sound(fitted(model.set_params(sharpness=sharpness, max_iter=10), X, aim), X)
 
 
 def test_no_penalty_at_all(model):
@@ -135,12 +134,11 @@ def test_other_answers(model, fine_tune):
     sound(fitted(model.set_params(fine_tune=fine_tune), X, aim), X)
 
 
-def test_single_precision_gives_almost_the_same_model(model):
+def test_single_precision_is_as_good(model):
     X, aim = rows()
-    X = X.astype(np.float32)
-    single = sound(fitted(clone(model), X, aim), X)
-    double = sound(fitted(model, X.astype(float), aim), X)
-    np.testing.assert_allclose(single.score, double.score, atol=0.05)
+    single, double = fitted(clone(model), X.astype(np.float32), aim), fitted(model, X, aim)
+    assert single.objective_[0] == pytest.approx(double.objective_[0], rel=1e-4)
+    assert single.objective_[-1] == pytest.approx(double.objective_[-1], rel=0.05)
 
 
 @pytest.mark.parametrize(

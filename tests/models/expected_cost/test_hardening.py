@@ -53,7 +53,7 @@ def hardened(learned, fine_tune):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_as_learned_rows_go_pay_and_are_answered_as_in_the_reference(learned, seed):
     model, problem, solution = learned
-    X, _ = rows(seed)
+    X, _ = rows(seed, n=100)
     scales, tree = problem.scales, as_tree(problem.objective, solution.parameters)
     requirement, unit_costs = model.cost_model_.requirement[scales.columns], model.cost_model_.unit_costs
     outcome = hardened(learned, None).acquire(X)

@@ -22,7 +22,7 @@ def everywhere(objective):
 
 
 @SOLVERS
-@pytest.mark.parametrize(("m", "logistic"), [(1, False), (1, True), (3, False), (3, True)])
+@pytest.mark.parametrize(("m", "logistic"), [(1, False), (1, True), (3, False)])
 @pytest.mark.parametrize(("kind", "shape"), SHAPES)
 def test_the_objective_never_rises(solve, kind, shape, m, logistic):
     objective = pose(kind, shape, "bundles", m=m, logistic=logistic, n=60, sharpness=4.0, cost_weight=0.02).objective

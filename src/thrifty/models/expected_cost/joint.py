@@ -76,7 +76,7 @@ def _advance(narrow: Narrowed, solution: Solution, free: np.ndarray) -> float:
     """Do one round on the columns in use; return the relative progress."""
     before, n_features = solution.history[-1], solution.parameters.weights.shape[2]
     descended = _descend(narrow.objective, narrow.inside(solution.parameters), free)
-    for candidate in (_clamped(descended, free), descended):
+    for candidate in (_clamped(narrow.objective, descended, free), descended):
         value = narrow.objective.value(candidate)
         if value <= before:
             solution.parameters = narrow.outside(candidate, n_features)
@@ -86,9 +86,10 @@ def _advance(narrow: Narrowed, solution: Solution, free: np.ndarray) -> float:
     return 0.0
 
 
-def _clamped(parameters: Parameters, free: np.ndarray) -> Parameters:
+def _clamped(objective: Objective, parameters: Parameters, free: np.ndarray) -> Parameters:
     """Set weights that are all but zero to zero."""
-    kept = (parameters.squares() >= SMALLEST**2) | ~free[:, None]
+    faint = objective.penalty.faint(parameters.squares(), objective.traverse(parameters).mass)
+    kept = ~faint | ~free[:, None]
     return replace(parameters, weights=parameters.weights * kept[:, None, :])
 
 

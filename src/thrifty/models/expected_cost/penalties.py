@@ -64,6 +64,10 @@ class Penalty(ABC):
     def reluctance(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
         """Return what the first bit of each weight that is zero costs (K, d): units that nothing uses yet."""
 
+    def faint(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Mark the weights (K, d) that count as zero."""
+        return squares < SMALLEST**2
+
     def along(self, topology: Topology) -> Self:
         """Return the penalty of another tree."""
         other = copy(self)
@@ -128,3 +132,8 @@ class StagePenalty(Penalty):
         """Return what the first bit of each weight that is zero costs (K, d): units that no stage uses yet."""
         unused = self.unit_costs * (self.roots(squares, mass) == 0)
         return mass[:, None] * self.per_feature(unused)
+
+    def faint(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Mark the weights (K, d) that count as zero, also since hardly a row gets to where they are."""
+        unpaid = self.roots(squares, mass) < SMALLEST
+        return super().faint(squares, mass) | (self.per_feature(unpaid.astype(float)) > 0)
