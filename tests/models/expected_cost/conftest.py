@@ -7,7 +7,7 @@ def linear_algebra():
     return ThreadpoolController()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _one_thread(linear_algebra):
     """Products of a few hundred rows are slower on several threads, by far if the machine is busy."""
     with linear_algebra.limit(limits=1):

@@ -210,3 +210,19 @@ def test_rows_and_their_order_are_immaterial(heart):
     repeated = CSTCClassifier(costs=heart.costs, max_depth=2).fit(heart.X[rows], heart.y[rows])
     np.testing.assert_array_equal(repeated.spend(heart.X), weighted.spend(heart.X))
     np.testing.assert_allclose(repeated.decision_function(heart.X), weighted.decision_function(heart.X), rtol=1e-9)
+
+
+def test_classes_held_out_altogether_are_refused():
+    random = np.random.default_rng(0)
+    query = np.repeat(range(5), 20)
+    X, y = random.normal(size=(100, 3)), np.where(query == 3, 2, random.integers(0, 2, 100))
+    with pytest.raises(ValueError, match="all rows of class 2 are held out for validation"):
+        CSTCClassifier(structure="prune", max_depth=2, random_state=3).fit(X, y, qid=query)
+
+
+def test_single_precision_far_from_zero_is_not_biased():
+    random = np.random.default_rng(0)
+    X = (1e6 + random.normal(size=(2000, 4))).astype(np.float32)
+    y = (X.astype(float) - 1e6) @ [1.0, 2.0, 3.0, 4.0]
+    model = CSTCRegressor(max_depth=1, cost_weight=0, l1_weight=0).fit(X, y)
+    assert abs(np.mean(model.predict(X) - y)) < 1e-6 * y.std()

@@ -21,7 +21,8 @@ def test_quadrants_are_predicted_perfectly_at_the_optimal_cost(means):
     tree = best.tree_
     bought = [[set(tree.buys(k).tolist()) for k in np.flatnonzero(tree.depth == depth)] for depth in range(3)]
     (root,), below, leaves = bought
-    assert all(root | child == {0, 1} for child in below) and len(root) == 1
+    assert len(root) == 1
+    assert all(root | child == {0, 1} for child in below)
     assert sorted(leaf.pop() for leaf in leaves if len(leaf) == 1) == [2, 3, 4, 5]
 
 

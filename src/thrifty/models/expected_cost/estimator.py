@@ -148,12 +148,22 @@ class ExpectedCostEstimator(FeatureMapped):
         rows = Split(X, y, self._targets(y), count, None)
         if self._validates():
             rows = Split.of(self, rows, queries, validation)
+            self._refuse_missing_classes(rows.targets)
         values, cost_model = self._map_features(rows.X, rows.y, rows.count)
         prices = Ledger(cost_model).prices
         data = standardise(values, rows.targets, rows.count, prices, scale_targets=not is_classifier(self))
         prior = self._prior(rows.targets, self._loss_weight(rows.targets, rows.count))
         objective = self._objective(data, cost_model)
         return Problem(objective, cost_model, prices, data.scales, prior, rows.count.sum(), rows.validation)
+
+    def _refuse_missing_classes(self, targets: np.ndarray) -> None:
+        """Refuse to fit when all rows of a class are held out."""
+        counts = (targets > 0).sum(axis=0) if targets.shape[1] > 1 else [(targets < 0).sum(), (targets > 0).sum()]
+        if is_classifier(self) and not np.all(counts):
+            raise ValueError(
+                f"{type(self).__name__}: all rows of class {self.classes_[np.argmin(counts)]!r} are held out for "
+                "validation. Pass validation=(X, y, qid), or another random_state."
+            )
 
     def _validates(self) -> bool:
         return bool(self.early_stopping)
@@ -168,7 +178,8 @@ class ExpectedCostEstimator(FeatureMapped):
                 f"{type(self).__name__}: qid has shape {queries.shape} for {_num_samples(X)} rows. "
                 "Pass one query per row."
             )
-        return queries if sample_weight is None else queries[np.asarray(sample_weight) > 0]
+        weighed = np.broadcast_to(1.0 if sample_weight is None else sample_weight, queries.shape)
+        return queries[weighed > 0]
 
     def _objective(self, data: Standardised, cost_model: CostModel) -> Objective:
         weight, topology = data.count / data.count.sum(), self._shape()
@@ -202,11 +213,15 @@ class ExpectedCostEstimator(FeatureMapped):
         if watcher.best is not None:
             solution.parameters = watcher.best
         elif solution.residual > self.tol:
+            n_rounds = len(solution.history) - 1
+            advice = (
+                "Raise max_iter or tol." if n_rounds >= self.max_iter else "It got no further; raise tol to accept."
+            )
             warnings.warn(
-                f"{type(self).__name__} ended after {len(solution.history) - 1} rounds with an optimality residual of "
-                f"{solution.residual:.2g}, above tol={self.tol:g}. Raise max_iter or tol.",
+                f"{type(self).__name__} ended after {n_rounds} rounds with an optimality residual of "
+                f"{solution.residual:.2g}, above tol={self.tol:g}. {advice}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return solution
 

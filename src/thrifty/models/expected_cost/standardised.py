@@ -48,15 +48,16 @@ def standardise(
     data = TrainingRows(_taken(X, rows, columns), targets[rows], count)
     weight = count / count.sum()
     standard = data.X  # a copy already, so changed in place: X may fill a good part of the memory
-    standard -= data.fill.astype(X.dtype)
+    mean = data.fill.astype(X.dtype)  # as it is subtracted: predictions have to use the very same
+    standard -= mean
     variance = np.einsum("i,ij,ij->j", weight, standard, standard)
-    deviation = np.where(variance > (CONSTANT * data.fill) ** 2, np.sqrt(variance), 0.0)
+    deviation = np.where(variance > (CONSTANT * mean.astype(float)) ** 2, np.sqrt(variance), 0.0)
     standard *= np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0).astype(X.dtype)
     centre, spread = np.zeros(targets.shape[1]), 1.0
     if scale_targets:
         centre = weight @ data.targets
         spread = float(np.sqrt(weight @ (data.targets - centre) ** 2)[0]) or 1.0
-    scales = Scales(columns, data.fill, deviation, centre, spread)
+    scales = Scales(columns, mean.astype(float), deviation, centre, spread)
     return Standardised(standard, (data.targets - centre) / spread, count, scales)
 
 
