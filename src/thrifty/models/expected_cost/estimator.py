@@ -161,7 +161,7 @@ class ExpectedCostEstimator(FeatureMapped):
         counts = (targets > 0).sum(axis=0) if targets.shape[1] > 1 else [(targets < 0).sum(), (targets > 0).sum()]
         if is_classifier(self) and not np.all(counts):
             raise ValueError(
-                f"{type(self).__name__}: all rows of class {self.classes_[np.argmin(counts)]!r} are held out for "
+                f"{type(self).__name__}: all rows of class {self.classes_.tolist()[int(np.argmin(counts))]!r} are held out for "
                 "validation. Pass validation=(X, y, qid), or another random_state."
             )
 
