@@ -160,9 +160,10 @@ class ExpectedCostEstimator(FeatureMapped):
         """Refuse to fit when all rows of a class are held out."""
         counts = (targets > 0).sum(axis=0) if targets.shape[1] > 1 else [(targets < 0).sum(), (targets > 0).sum()]
         if is_classifier(self) and not np.all(counts):
+            missing = self.classes_.tolist()[int(np.argmin(counts))]
             raise ValueError(
-                f"{type(self).__name__}: all rows of class {self.classes_.tolist()[int(np.argmin(counts))]!r} are held out for "
-                "validation. Pass validation=(X, y, qid), or another random_state."
+                f"{type(self).__name__}: all rows of class {missing!r} are held out for validation. "
+                "Pass validation=(X, y, qid), or another random_state."
             )
 
     def _validates(self) -> bool:
