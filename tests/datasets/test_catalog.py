@@ -329,7 +329,7 @@ class TestSurface:
 
     def test_all_is_sorted_and_exact(self):
         assert datasets.__all__ == sorted(datasets.__all__)
-        public = {name for name in vars(datasets) if name.startswith(("load", "make", "list"))}
+        public = {name for name in vars(datasets) if name.startswith(("load", "make", "list", "skew"))}
         assert public == set(datasets.__all__)
 
     def test_import_is_light(self):

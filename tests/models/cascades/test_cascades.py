@@ -108,7 +108,8 @@ def test_replicated_negatives_cost_no_time_but_count(skewed):
 def test_bad_parameters_are_refused(skewed):
     for parameters, message in [
         ({"n_stages": 0}, "n_stages is 0"),
-        ({"class_weight": "even"}, "class_weight"),
+        ({"class_weight": "even"}, "class_weight is 'even'; expected None, 'balanced' or a dict"),
+        ({"class_weight": {0: -5, 1: 1}}, "class_weight"),
         ({"loss": "hinge"}, "loss is 'hinge'"),
     ]:
         with pytest.raises(ValueError, match=message):

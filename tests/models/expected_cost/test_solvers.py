@@ -52,7 +52,7 @@ def test_from_the_same_start_joint_ends_at_or_below_block(seed, m):
     by_blocks = solve_by_blocks(objective, begun, max_iter=100)
     assert jointly.history[-1] <= 1.001 * by_blocks.history[-1]
     assert by_blocks.history[-1] <= by_blocks.history[0]
-    assert jointly.residual <= 1e-3
+    assert jointly.residual <= 2e-3
 
 
 @pytest.mark.parametrize(("kind", "shape"), SHAPES)

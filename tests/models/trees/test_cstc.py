@@ -226,3 +226,29 @@ def test_single_precision_far_from_zero_is_not_biased():
     y = (X.astype(float) - 1e6) @ [1.0, 2.0, 3.0, 4.0]
     model = CSTCRegressor(max_depth=1, cost_weight=0, l1_weight=0).fit(X, y)
     assert abs(np.mean(model.predict(X) - y)) < 1e-6 * y.std()
+
+
+def test_copies_of_columns_are_paid_for_once(curved):
+    X, y = curved
+    for cost_weight in (0.01, 0.1):
+        plain = CSTCRegressor(cost_weight=cost_weight).fit(X, y)
+        doubled = CSTCRegressor(cost_weight=cost_weight, costs=[1.0] * 8 + [1.1] * 8).fit(np.hstack([X, 3 * X + 1]), y)
+        np.testing.assert_allclose(doubled.spend(np.hstack([X, 3 * X + 1])), plain.spend(X))
+
+
+def test_a_weight_too_large_buys_nothing(curved):
+    X, y = curved
+    dear = CSTCRegressor(max_depth=1).path(X, y)[0]
+    assert dear.spend(X).max() == 0
+
+
+def test_where_nothing_has_a_price_a_sweep_has_one_point(curved):
+    X, y = curved
+    models = CSTCRegressor(costs=np.zeros(8), max_depth=1).path(X, y)
+    assert len(models) == 1
+    assert models[0].score(X, y) > 0.05
+
+
+def test_validation_labels_are_those_of_fit(heart):
+    with pytest.raises(ValueError, match="validation has class 2, which is not in y of fit"):
+        CSTCClassifier(early_stopping=True).fit(heart.X, heart.y, validation=(heart.X, heart.y + 1))

@@ -2,11 +2,13 @@
 that count unequally.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
+from thrifty.models.base import is_number
 from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.trees.estimator import TreeClassifier
@@ -77,6 +79,14 @@ class CascadeClassifier(ExpectedCostEstimator, TreeClassifier):
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             return 1.0 / (len(self.classes_) * np.bincount(codes, weight))
         return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+
+    def _refuse_bad_parameters(self) -> None:
+        super()._refuse_bad_parameters()
+        given = self.class_weight
+        fine = given is None or (isinstance(given, str) and given == "balanced")
+        if isinstance(given, Mapping):
+            fine = all(is_number(weight) and weight > 0 for weight in given.values())
+        self._refuse_unless(fine, "class_weight", given, "None, 'balanced' or a dict of numbers above 0")
 
     def _whole_numbers(self) -> tuple[str, ...]:
         return (*super()._whole_numbers(), "n_stages")

@@ -18,7 +18,7 @@ class CSCCClassifier(CascadeClassifier):
     costs : array-like, dict, CostModel or None
         What each feature costs to acquire; ``None`` means one unit each.
     cost_weight : float, default=0.01
-        Penalty per unit of expected cost, on columns (and in regression targets) of unit variance.
+        Penalty per unit of expected cost, on columns of unit variance.
     n_stages : int, default=5
         Stages of the cascade.
     class_weight : dict, "balanced" or None

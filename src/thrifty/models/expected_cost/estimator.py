@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
 from sklearn.utils.validation import _num_samples
 
 from thrifty.costs import CostModel, Ledger
@@ -24,7 +25,7 @@ from thrifty.models.expected_cost.penalties import PathPenalty, Penalty
 from thrifty.models.expected_cost.standardised import Scales, Standardised, standardise
 from thrifty.models.expected_cost.start import start
 from thrifty.models.expected_cost.topology import Topology
-from thrifty.models.expected_cost.validation import Split, Validation
+from thrifty.models.expected_cost.validation import Split, Validation, query_metric
 from thrifty.models.expected_cost.watching import Watcher
 from thrifty.models.trees.linear_tree import LinearTree
 from thrifty.models.trees.mapped import FeatureMapped
@@ -88,7 +89,7 @@ class ExpectedCostEstimator(FeatureMapped):
         qid: Any = None,
         validation: Any = None,
     ) -> list[Self]:
-        """Return one fitted model per cost weight, from the one that buys least to the one that buys most.
+        """Return one fitted model per cost weight, from the largest weight to the smallest.
 
         The structure is chosen once, at the smallest cost weight. From there each next model starts where the one
         before ended, so that a sweep takes far less than as many fits. By default eight cost weights are taken, from
@@ -110,6 +111,8 @@ class ExpectedCostEstimator(FeatureMapped):
         return models[::-1]
 
     def _ascending(self, cost_weights: Any, problem: Problem) -> list[float]:
+        if cost_weights is None and not problem.prices.any():
+            return [float(self.cost_weight)]  # where nothing costs anything there is nothing to weigh
         if cost_weights is None:
             return (np.geomspace(PATH_END, 1.0, PATH_POINTS) * problem.objective.largest_cost_weight()).tolist()
         if not isinstance(cost_weights, Iterable) or not (listed := list(cost_weights)):
@@ -151,7 +154,9 @@ class ExpectedCostEstimator(FeatureMapped):
             self._refuse_missing_classes(rows.targets)
         values, cost_model = self._map_features(rows.X, rows.y, rows.count)
         prices = Ledger(cost_model).prices
-        data = standardise(values, rows.targets, rows.count, prices, scale_targets=not is_classifier(self))
+        shared = cost_model.requirement.sum(axis=0) > 1
+        private = np.logical_not(cost_model.requirement[:, shared].any(axis=1))
+        data = standardise(values, rows.targets, rows.count, prices, private, scale_targets=not is_classifier(self))
         prior = self._prior(rows.targets, self._loss_weight(rows.targets, rows.count))
         objective = self._objective(data, cost_model)
         return Problem(objective, cost_model, prices, data.scales, prior, rows.count.sum(), rows.validation)
@@ -276,6 +281,8 @@ class ExpectedCostEstimator(FeatureMapped):
             value = getattr(self, name)
             known = value is None or isinstance(value, str)
             self._refuse_unless(known and value in choices, name, value, "one of " + ", ".join(map(repr, choices)))
+        if isinstance(self.scoring, str) and query_metric(self.scoring) is None:
+            get_scorer(self.scoring)  # refuses what it does not know
         for name in self._whole_numbers():
             value = getattr(self, name)
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)

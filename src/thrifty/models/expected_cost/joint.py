@@ -20,6 +20,7 @@ TEMPTING = 1e-4  # excess slope, as the residual counts it, above which a weight
 SLOW = 1e-3  # relative progress of a round below which weights at zero are looked at again
 QUIET = 1e-5  # relative progress below which a solution within the tolerance is good
 STUCK = 1e-6  # relative progress below which further rounds are pointless
+SNAPS = (0.1, 0.03, 0.01, 0.003, 0.001)  # sizes below which weights are tried at zero in the end, the largest first
 EVALUATIONS = 30  # iterations of L-BFGS in a round
 
 Watch = Callable[[Parameters, float], bool]
@@ -68,8 +69,20 @@ def solve_jointly(
             if settled or looked_at - value < STUCK * abs(value):
                 break
             looked_at = value
+    if not solution.stopped:
+        _snap(objective, solution, free)
     solution.residual = Stationarity.of(objective, solution.parameters, free).residual
     return solution
+
+
+def _snap(objective: Objective, solution: Solution, free: np.ndarray) -> None:
+    """Set small weights to zero that rounds would take long to get there, if the objective does not rise."""
+    for size in SNAPS:
+        kept = (solution.parameters.squares() >= size**2) | ~free[:, None]
+        snapped = replace(solution.parameters, weights=solution.parameters.weights * kept[:, None, :])
+        if not kept.all() and (value := objective.value(snapped)) <= solution.history[-1]:
+            solution.parameters, solution.history[-1] = snapped, value
+            return
 
 
 def _advance(narrow: Narrowed, solution: Solution, free: np.ndarray) -> float:

@@ -40,9 +40,18 @@ class Standardised:
 
 
 def standardise(
-    X: np.ndarray, targets: np.ndarray, count: np.ndarray, prices: np.ndarray, scale_targets: bool
+    X: np.ndarray,
+    targets: np.ndarray,
+    count: np.ndarray,
+    prices: np.ndarray,
+    private: np.ndarray,
+    scale_targets: bool,
 ) -> Standardised:
-    """Return distinct rows in canonical order on columns of unit variance about 0; missing values become 0."""
+    """Return distinct rows in canonical order on columns of unit variance about 0; missing values become 0.
+
+    A column that tells the same as one that is no dearer, and `private` in that it shares no unit, is left constant:
+    a penalised weight may be split between copies at no charge, which in the end pays for both.
+    """
     columns = _canonical_columns(X, targets, count, prices)
     rows, count = _distinct_rows(X, columns, targets, count)
     data = TrainingRows(_taken(X, rows, columns), targets[rows], count)
@@ -53,12 +62,26 @@ def standardise(
     variance = np.einsum("i,ij,ij->j", weight, standard, standard)
     deviation = np.where(variance > (CONSTANT * mean.astype(float)) ** 2, np.sqrt(variance), 0.0)
     standard *= np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0).astype(X.dtype)
+    copies = _dearer_copies(standard, private[columns])
+    standard[:, copies], deviation[copies] = 0.0, 0.0
     centre, spread = np.zeros(targets.shape[1]), 1.0
     if scale_targets:
         centre = weight @ data.targets
         spread = float(np.sqrt(weight @ (data.targets - centre) ** 2)[0]) or 1.0
     scales = Scales(columns, mean.astype(float), deviation, centre, spread)
     return Standardised(standard, (data.targets - centre) / spread, count, scales)
+
+
+def _dearer_copies(X: np.ndarray, private: np.ndarray) -> list[int]:
+    """Return the columns that equal an earlier, so no dearer, private one."""
+    key = np.round(np.random.default_rng(0).normal(size=len(X)) @ X, 6)
+    first: dict[float, int] = {}
+    copies = []
+    for j in np.flatnonzero(X.any(axis=0)).tolist():
+        earlier = first.setdefault(key[j], j)
+        if earlier != j and private[earlier] and np.allclose(X[:, earlier], X[:, j], rtol=0, atol=1e-9):
+            copies.append(j)
+    return copies
 
 
 def _canonical_columns(X: np.ndarray, targets: np.ndarray, count: np.ndarray, prices: np.ndarray) -> np.ndarray:

@@ -64,7 +64,10 @@ class Split:
             if query_metric(scoring) and queries is None:
                 raise ValueError(f"{owner}: scoring={scoring!r} is taken by query. Pass validation=(X, y, qid).")
             X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-            return replace(rows, validation=Validation(X, np.asarray(y), queries, scoring))
+            y = np.asarray(y)
+            if is_classifier(estimator) and (strange := np.setdiff1d(y, estimator.classes_)).size:
+                raise ValueError(f"{owner}: validation has class {strange.tolist()[0]!r}, which is not in y of fit.")
+            return replace(rows, validation=Validation(X, y, queries, scoring))
         kept, held = _split(estimator, rows, qid)
         out = Validation(rows.X[held], rows.y[held], None if qid is None else qid[held], scoring)
         return cls(rows.X[kept], rows.y[kept], rows.targets[kept], rows.count[kept], out)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.costs import CostModel
@@ -66,8 +66,8 @@ class FeatureMapped(TreeEstimator):
     def _resolved_map(self, X: np.ndarray, y: np.ndarray, count: np.ndarray) -> BoostedFeatureMap:
         given = self.feature_map
         if reader_of(given) and not is_fitted(given):
-            as_numbers = is_classifier(self) and is_regressor(given)
-            given = clone(given).fit(X, np.unique(y, return_inverse=True)[1] if as_numbers else y, sample_weight=count)
+            labels = np.unique(y, return_inverse=True)[1] if is_classifier(self) else y  # not all forests take names
+            given = clone(given).fit(X, labels, sample_weight=count)
         feature_map = given if isinstance(given, BoostedFeatureMap) else BoostedFeatureMap(given)
         self._refuse_other_columns(feature_map.forest)
         return feature_map
