@@ -25,7 +25,7 @@ def test_each_node_is_fitted_as_if_the_tree_ended_there(kind, shape, m):
     begun, depth = start(objective), objective.topology.depth
     for level in range(depth.max() + 1):
         kept = depth <= level
-        cut, above = objective.along(objective.topology.cut(level + 1)), begun.of(kept)
+        cut, above = objective.along(objective.topology.keep(objective.topology.depth <= level)), begun.of(kept)
         leaves = np.flatnonzero(cut.topology.depth == level)
         np.testing.assert_allclose(fit_leaves(cut, above, leaves).weights, above.weights, atol=1e-12)
         np.testing.assert_allclose(fit_leaves(cut, above, leaves).intercepts, above.intercepts, atol=1e-12)

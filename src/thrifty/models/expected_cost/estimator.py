@@ -2,9 +2,10 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -211,7 +212,8 @@ class ExpectedCostEstimator(FeatureMapped):
 
     def _solved(self, problem: Problem, parameters: Parameters) -> Solution:
         title = type(self).__name__ if self.verbose else None
-        with Watcher(self.max_iter, title, self._judge(problem) if self.early_stopping else None) as watcher:
+        score = partial(self._validation_score, problem, problem.objective) if self.early_stopping else None
+        with Watcher(self.max_iter, title, score) as watcher:
             solution = SOLVERS[self.solver](
                 problem.objective, parameters, max_iter=self.max_iter, tol=self.tol, watch=watcher.watch
             )
@@ -230,14 +232,6 @@ class ExpectedCostEstimator(FeatureMapped):
                 stacklevel=4,
             )
         return solution
-
-    def _judge(self, problem: Problem) -> Callable[[Parameters], float]:
-        """Return a function that scores parameters on the validation rows."""
-
-        def score(parameters: Parameters) -> float:
-            return self._validation_score(problem, problem.objective, parameters)
-
-        return score
 
     def _validation_score(self, problem: Problem, objective: Objective, parameters: Parameters) -> float:
         """Score a tree just as it was learned, in the objective's structure, on the validation rows."""

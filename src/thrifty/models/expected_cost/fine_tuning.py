@@ -12,11 +12,9 @@ from thrifty.models.expected_cost.joint import solve_jointly
 from thrifty.models.expected_cost.leaves import fit_leaves
 from thrifty.models.expected_cost.objective import Objective, Parameters
 from thrifty.models.expected_cost.topology import Topology
-from thrifty.models.least_squares.calibration import fit_log_odds, leave_one_out
+from thrifty.models.least_squares.calibration import ENOUGH_ROWS, fit_log_odds, leave_one_out
 
-CALIBRATION_ROWS = 4096  # a slope and an offset need no more
 PRESENT = 1e-6  # rows less likely than this to be at a node have no say in its answer
-
 TRIVIAL = 1e-3  # share in an answer's variance that is not worth paying for
 
 ALONE = Topology.full(1)
@@ -91,7 +89,7 @@ def as_log_odds(answer: Answer, objective: Objective, reach: np.ndarray, n_rows:
     `n_rows` is how many rows the weights of the objective stand for.
     """
     likely = np.flatnonzero(reach > PRESENT)
-    rows = likely[np.linspace(0, len(likely) - 1, min(len(likely), CALIBRATION_ROWS)).astype(int)]
+    rows = likely[np.linspace(0, len(likely) - 1, min(len(likely), ENOUGH_ROWS)).astype(int)]
     columns = np.flatnonzero(answer.reads)
     values, targets = objective.X[np.ix_(rows, columns)].astype(float), objective.targets[rows]
     scores = values @ answer.weights[:, columns].T + answer.intercepts

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from thrifty.models.trees.linear_tree import END, _ancestry
+from thrifty.models.trees.linear_tree import END, ancestry
 
 UPPER, LOWER = 0, 1
 
@@ -46,15 +46,19 @@ class Topology:
         """Return the number of classifiers."""
         return len(self.upper)
 
-    @cached_property
-    def depth(self) -> np.ndarray:
-        """Levels below the root."""
-        return _ancestry(self.upper, self.lower)[1]
-
-    @cached_property
+    @property
     def parent(self) -> np.ndarray:
         """The node before each node, -1 before the root."""
-        return _ancestry(self.upper, self.lower)[0]
+        return self._ancestry[0]
+
+    @property
+    def depth(self) -> np.ndarray:
+        """Levels below the root."""
+        return self._ancestry[1]
+
+    @cached_property
+    def _ancestry(self) -> tuple[np.ndarray, np.ndarray]:
+        return ancestry(self.upper, self.lower)
 
     @cached_property
     def inner(self) -> np.ndarray:
@@ -75,11 +79,6 @@ class Topology:
         ends = np.column_stack([self.upper == END, self.lower == END])
         ends[~self.inner, LOWER] = False
         return ends
-
-    def cut(self, depth: int) -> "Topology":
-        """Return the top of the tree: only nodes fewer than `depth` levels below the root, the last as leaves."""
-        kept = self.depth < depth
-        return self.keep(kept)
 
     def keep(self, kept: np.ndarray) -> "Topology":
         """Return the tree of some nodes, closed under parents; sides that lead to others end."""

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, softmax
 
+ENOUGH_ROWS = 4096  # a slope and an offset need no more
 LARGEST_LEVERAGE = 0.95
 SMALLEST_SLOPE = 1e-3
 

@@ -8,11 +8,11 @@ acquire (eq. 12): rows are sent down softly, and the l0 norm of what a path uses
 which weights that share a feature on a path share its price. `models.expected_cost` holds the parts.
 """
 
+from functools import partial
 from typing import Any
 
 from thrifty.models.expected_cost.estimator import ExpectedCostEstimator, Problem
-from thrifty.models.expected_cost.objective import Objective, Parameters
-from thrifty.models.expected_cost.start import start
+from thrifty.models.expected_cost.objective import Parameters
 from thrifty.models.expected_cost.structure import grown, pruned
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.trees.estimator import TreeClassifier, TreeRegressor
@@ -64,14 +64,12 @@ class _CSTC(ExpectedCostEstimator):
         return Topology.full(self.max_depth)
 
     def _structured(self, problem: Problem) -> tuple[Topology, Parameters]:
-        def score(objective: Objective, parameters: Parameters) -> float:
-            return self._validation_score(problem, objective, parameters)
-
+        score = partial(self._validation_score, problem)
         if self.structure == "prune":
             return pruned(problem.objective, score)
         if self.structure == "grow":
             return grown(problem.objective, self.max_depth, score)
-        return problem.objective.topology, start(problem.objective)
+        return super()._structured(problem)
 
     def _validates(self) -> bool:
         return super()._validates() or self.structure != "full"

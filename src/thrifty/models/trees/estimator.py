@@ -1,6 +1,7 @@
 """What every estimator whose fitted form is a tree of linear nodes has in common."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,12 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.models.base import BudgetedClassifier, BudgetedEstimator, BudgetedRegressor, Run
-from thrifty.models.least_squares.calibration import fit_log_odds, leave_one_out, prior_log_odds
+from thrifty.models.least_squares.calibration import ENOUGH_ROWS, fit_log_odds, leave_one_out, prior_log_odds
 from thrifty.models.least_squares.forward_fit import ForwardFit
 from thrifty.models.session import Session
 from thrifty.models.trees.linear_tree import LinearTree, TreeSession
-
-CALIBRATION_ROWS = 4096  # a slope and an offset need no more
 
 
 class TreeEstimator(BudgetedEstimator):
@@ -43,10 +42,7 @@ class TreeEstimator(BudgetedEstimator):
         ndarray of bool, shape (n_nodes, n_features_in_)
         """
         check_is_fitted(self)
-        purchases = np.zeros((self.tree_.n_nodes, self.n_features_in_), dtype=bool)
-        for k in range(self.tree_.n_nodes):
-            purchases[k, self.tree_.buys(k)] = True
-        return purchases
+        return self._marked(self.tree_.buys)
 
     def node_supports(self) -> np.ndarray:
         """Mark the columns of X that each node's own model weighs, bought there or before.
@@ -56,10 +52,13 @@ class TreeEstimator(BudgetedEstimator):
         ndarray of bool, shape (n_nodes, n_features_in_)
         """
         check_is_fitted(self)
-        supports = np.zeros((self.tree_.n_nodes, self.n_features_in_), dtype=bool)
-        for k in range(self.tree_.n_nodes):
-            supports[k, self.tree_.weighs(k)] = True
-        return supports
+        return self._marked(self.tree_.weighs)
+
+    def _marked(self, columns_of: Callable[[int], np.ndarray]) -> np.ndarray:
+        marks = np.zeros((self.tree_.n_nodes, self.n_features_in_), dtype=bool)
+        for k, line in enumerate(marks):
+            line[columns_of(k)] = True
+        return marks
 
     @staticmethod
     def _shaped(scores: np.ndarray) -> np.ndarray:
@@ -93,7 +92,7 @@ class TreeClassifier(BudgetedClassifier, TreeEstimator):
 
     def _scores(self, fit: ForwardFit) -> tuple[np.ndarray, np.ndarray]:
         weights, intercepts = fit.coefficients()
-        rows, row_weight, probability = fit.moments.sample(CALIBRATION_ROWS)
+        rows, row_weight, probability = fit.moments.sample(ENOUGH_ROWS)
         data = fit.moments.data
         values = data.X[rows[:, None], fit.selected].astype(float)
         targets = data.targets[rows]

@@ -75,7 +75,7 @@ class LinearTree:
         self.threshold = np.array([node.threshold for node in nodes], dtype=float)
         self.prior = np.asarray(prior, dtype=float)
         self.fill = np.zeros(cost_model.n_features) if fill is None else np.asarray(fill, dtype=float)
-        self.parent, self.depth = _ancestry(self.upper, self.lower)
+        self.parent, self.depth = ancestry(self.upper, self.lower)
         self._ids = cost_model.names or range(cost_model.n_features)
         self._purchases = [np.asarray(node.buys, dtype=np.int64) for node in nodes]
         self._refuse_misfits(nodes, cost_model.n_features)
@@ -206,7 +206,7 @@ class LinearTree:
         )
 
 
-def _ancestry(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def ancestry(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return parent and depth of each node, refusing anything that is not a tree."""
     parent = np.full(len(upper), END)
     depth = np.zeros(len(upper), dtype=np.int64)
