@@ -24,21 +24,33 @@ def n_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def row_blocks(n_rows: int) -> list[tuple[int, int]]:
+def row_blocks(n_rows: int, smallest: int = SMALLEST_BLOCK) -> list[tuple[int, int]]:
     """Cut the rows into one block per core, none of them tiny."""
-    n_blocks = max(1, min(n_threads(), n_rows // SMALLEST_BLOCK))
+    n_blocks = max(1, min(n_threads(), n_rows // smallest))
     edges = [n_rows * b // n_blocks for b in range(n_blocks + 1)]
     return list(pairwise(edges))
 
 
-def over_rows(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
-    """Call ``work(first, last)`` for every row block, the first of them on this thread; results in block order."""
-    mine, *others = row_blocks(n_rows)
+def over_rows(work: Callable[[int, int], Any], n_rows: int, smallest: int = SMALLEST_BLOCK) -> list[Any]:
+    """Call ``work(first, last)`` for every row block, the first of them on this thread; results in block order.
+
+    The work must not call this function itself: its threads would wait for each other.
+    """
+    mine, *others = row_blocks(n_rows, smallest)
     if not others:
         return [work(*mine)]
-    with ThreadPoolExecutor(len(others)) as pool:
-        running = [pool.submit(work, *block) for block in others]
-        return [work(*mine), *(each.result() for each in running)]
+    running = [_pool().submit(work, *block) for block in others]
+    return [work(*mine), *(each.result() for each in running)]
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Keep the threads: starting them takes longer than much of the work they are given."""
+    return ThreadPoolExecutor(max(1, n_threads() - 1), thread_name_prefix="thrifty")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 @contextmanager

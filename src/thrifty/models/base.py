@@ -6,16 +6,17 @@ A subclass fits `cost_model_` and two drivers of one fitted model, which must ag
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, validate_data
 
 from thrifty.costs import CostModel
+from thrifty.metrics import ndcg_at_k
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.session import Feature, Session
 
@@ -173,6 +174,24 @@ class BudgetedEstimator(BaseEstimator, ABC):
         )
         return X, y, as_counts(weight)
 
+    def _queries(self, qid: Any, X: Any, sample_weight: Any) -> np.ndarray | None:
+        """Return the queries of the rows that weigh something, if there are queries."""
+        if qid is None:
+            return None
+        queries = np.asarray(qid)
+        if queries.ndim != 1 or len(queries) != _num_samples(X):
+            raise ValueError(
+                f"{type(self).__name__}: qid has shape {queries.shape} for {_num_samples(X)} rows. "
+                "Pass one query per row."
+            )
+        weighed = np.broadcast_to(1.0 if sample_weight is None else sample_weight, queries.shape)
+        return queries[weighed > 0]
+
+    def _refuse_unless(self, fine: bool, name: str, value: Any, expected: str) -> None:
+        """Refuse a parameter that is not what it should be."""
+        if not fine:
+            raise ValueError(f"{type(self).__name__}: {name} is {value!r}; expected {expected}.")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -188,6 +207,8 @@ class BudgetedRegressor(RegressorMixin, BudgetedEstimator):
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """Return the targets as one column."""
         return np.asarray(y, dtype=float)[:, None]
+
+    _encoded = _targets
 
 
 class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
@@ -235,16 +256,52 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """Learn the classes and return +-1 in one column for two of them, else one 0/1 column per class."""
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in y, "
                 f"got one class: {classes.tolist()[0]!r}."
             )
         self.classes_ = classes
-        if len(classes) == 2:
+        return self._encoded(y)
+
+    def _encoded(self, y: np.ndarray) -> np.ndarray:
+        """Return the targets of known classes."""
+        codes = np.searchsorted(self.classes_, y)
+        if len(self.classes_) == 2:
             return 2.0 * codes[:, None] - 1.0
-        return np.eye(len(classes))[codes]
+        return np.eye(len(self.classes_))[codes]
+
+
+class BudgetedRanker(BudgetedEstimator):
+    """What rankers add to the contract: documents of a query are ordered by their score, best first."""
+
+    def score(self, X: Any, y: Any, *, qid: Any = None) -> float:
+        """Return the mean NDCG@5 of the queries.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+            Relevance of each document, 0 for irrelevant.
+        qid : array-like of shape (n,), optional
+            The query each document belongs to; all to one by default.
+
+        Returns
+        -------
+        float
+        """
+        scores = self.predict(X)
+        return float(ndcg_at_k(y, scores, qid=np.zeros(len(scores), dtype=int) if qid is None else qid, k=5))
+
+    def _answer(self, score: np.ndarray) -> np.ndarray:
+        return score
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """Return the relevance labels as one column."""
+        return np.asarray(y, dtype=float)[:, None]
+
+    _encoded = _targets
 
 
 def as_counts(weight: np.ndarray) -> np.ndarray:
@@ -254,6 +311,11 @@ def as_counts(weight: np.ndarray) -> np.ndarray:
     weighted, nor break on weights that sum to one.
     """
     return weight if weight.min() >= 1 else weight * (weight.size / weight.sum())
+
+
+def is_whole(value: Any, minimum: int) -> bool:
+    """Tell whether a parameter is a whole number, not a bool, of at least `minimum`."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and bool(value >= minimum)
 
 
 def is_number(value: Any, minimum: float = -np.inf) -> bool:

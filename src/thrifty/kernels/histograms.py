@@ -1,0 +1,247 @@
+"""Histograms of gradients, and the best split of every feature read off them.
+
+A row's gradient and weight travel as whole numbers in one 64-bit word, so that one addition serves both:
+
+    word  =  gradient * 2^30  +  weight          weights are not negative, and all of them add up to less than 2^30
+
+Whole numbers add up to the same sum in any order: histograms do not depend on the number of threads, a child's
+is *exactly* its parent's minus its sibling's, and features that tie do so exactly. Losses whose second derivative is
+not the weight carry it as a second word.
+
+    m    words of a row: 1, or 2 with a second derivative
+    d    features; codes are stored column by column, (d, n), so that a histogram in the making stays in fast memory
+"""
+
+import numpy as np
+from numba import njit
+
+BITS = 30  # of a word, for the weight
+WEIGHT = 2**BITS - 1  # picks the weight out of a word
+N_CODES = 256
+MISSING = 255  # the code of a value that is not there; bins have the codes below
+OTHER = 254  # the code of a category too rare to have its own; always goes right
+
+_U = np.uint64  # Numba checks signed indices for being negative, which here takes as long as the sum itself
+
+
+@njit(cache=True, nogil=True)
+def pack_words(gradient, weight, curvature, scales, words):
+    """Round to whole numbers: words (n, m) from gradients, weights and (if m is 2) second derivatives, all (n,)."""
+    for i in range(len(words)):
+        words[i, 0] = np.int64(np.rint(gradient[i] * scales[0])) * (WEIGHT + 1) + np.int64(
+            np.rint(weight[i] * scales[1])
+        )
+    if words.shape[1] == 2:
+        for i in range(len(words)):
+            words[i, 1] = np.int64(np.rint(curvature[i] * scales[2]))
+
+
+@njit(cache=True, nogil=True)
+def fill_histograms(codes, rows, words, features, histogram):
+    """Add up the words of some rows by their codes, for some features; histogram is (d, 256, m).
+
+    `words` are those of `rows`, in their order. Four histograms are filled in turn and then added: rows of the same
+    code follow each other often, and an addition must wait for the one before it to the same place.
+    """
+    if words.shape[1] == 1:
+        _fill_one(codes, rows, words, features, histogram)
+    else:
+        _fill_two(codes, rows, words, features, histogram)
+
+
+@njit(cache=True, nogil=True)
+def _fill_one(codes, rows, words, features, histogram):
+    parts = np.zeros(4 * N_CODES, np.int64)
+    n_rows = rows.size
+    in_fours = n_rows - n_rows % 4
+    for j in features:
+        code = codes[j]
+        parts[:] = 0
+        for r in range(0, in_fours, 4):
+            parts[_U(code[_U(rows[_U(r)])])] += words[_U(r), 0]
+            parts[_U(N_CODES) + _U(code[_U(rows[_U(r + 1)])])] += words[_U(r + 1), 0]
+            parts[_U(2 * N_CODES) + _U(code[_U(rows[_U(r + 2)])])] += words[_U(r + 2), 0]
+            parts[_U(3 * N_CODES) + _U(code[_U(rows[_U(r + 3)])])] += words[_U(r + 3), 0]
+        for r in range(in_fours, n_rows):
+            parts[_U(code[_U(rows[_U(r)])])] += words[_U(r), 0]
+        for b in range(N_CODES):
+            histogram[j, b, 0] = parts[b] + parts[N_CODES + b] + parts[2 * N_CODES + b] + parts[3 * N_CODES + b]
+
+
+@njit(cache=True, nogil=True)
+def _fill_two(codes, rows, words, features, histogram):
+    parts = np.zeros((4 * N_CODES, 2), np.int64)
+    n_rows = rows.size
+    in_fours = n_rows - n_rows % 4
+    for j in features:
+        code = codes[j]
+        parts[:] = 0
+        for start in range(0, in_fours, 4):
+            for part in range(4):
+                r = _U(start + part)
+                k = _U(part * N_CODES) + _U(code[_U(rows[r])])
+                parts[k, 0] += words[r, 0]
+                parts[k, 1] += words[r, 1]
+        for start in range(in_fours, n_rows):
+            r = _U(start)
+            k = _U(code[_U(rows[r])])
+            parts[k, 0] += words[r, 0]
+            parts[k, 1] += words[r, 1]
+        for b in range(N_CODES):
+            for m in range(2):
+                histogram[j, b, m] = (
+                    parts[b, m] + parts[N_CODES + b, m] + parts[2 * N_CODES + b, m] + parts[3 * N_CODES + b, m]
+                )
+
+
+@njit(cache=True, nogil=True)
+def take_away(histogram, sibling, features):
+    """Turn a parent's histogram into a child's: what is not the sibling's."""
+    for j in features:
+        for b in range(N_CODES):
+            for m in range(histogram.shape[2]):
+                histogram[j, b, m] -= sibling[j, b, m]
+
+
+@njit(cache=True, nogil=True)
+def best_splits(histogram, total, n_bins, categorical, features, scales, least_weight, ridge, found):
+    """Write the best split of some features into `found` (d, 3): its gain, its position, where NaN goes.
+
+    A split at position b sends codes 0..b left; of a categorical feature it sends the first b + 1 categories left in
+    the order of `category_order`. NaN goes left where the third column is 1. The gain is the fall of the loss that
+    steps to the children's optima promise over a step to the parent's, summed over rows; -inf where nothing may be
+    split.
+    """
+    order = np.empty(N_CODES, np.int64)
+    for j in features:
+        found[j, 0], found[j, 1], found[j, 2] = -np.inf, -1.0, 0.0
+        missing = histogram[j, MISSING]
+        if categorical[j]:
+            n_places = category_order(histogram[j], n_bins[j], scales, order)
+        else:
+            n_places = n_bins[j]
+            for b in range(n_places):
+                order[b] = b
+        if n_places == 0:
+            continue
+        some_missing = missing[0] & WEIGHT
+        _scan(histogram[j], total, order, n_places, scales, least_weight, ridge, False, not some_missing, found[j])
+        if some_missing:
+            _scan(histogram[j], total, order, n_places, scales, least_weight, ridge, True, False, found[j])
+
+
+@njit(cache=True, nogil=True)
+def _scan(histogram, total, order, n_places, scales, least_weight, ridge, missing_left, by_size, found):
+    """Try every place to cut; `by_size`: no row shows where NaN should go, so it goes with the heavier side."""
+    two = histogram.shape[1] == 2
+    left, left_curvature = np.int64(0), np.int64(0)
+    if missing_left:
+        left = histogram[MISSING, 0]
+        left_curvature = histogram[MISSING, 1] if two else 0
+    whole = _reach(total[0], total[1] if two else 0, two, scales, ridge)
+    for place in range(n_places):
+        left += histogram[order[place], 0]
+        right = total[0] - left
+        right_curvature = np.int64(0)
+        if two:
+            left_curvature += histogram[order[place], 1]
+            right_curvature = total[1] - left_curvature
+        if (left & WEIGHT) < least_weight or (right & WEIGHT) < least_weight:
+            continue
+        gain = _reach(left, left_curvature, two, scales, ridge) + _reach(right, right_curvature, two, scales, ridge)
+        gain = 0.5 * (gain - whole)
+        if gain > found[0]:
+            found[0], found[1] = gain, place
+            found[2] = (left & WEIGHT) >= (right & WEIGHT) if by_size else missing_left
+
+
+@njit(cache=True, nogil=True)
+def _reach(word, curvature, two, scales, ridge):
+    """Twice what the best constant step takes off the loss: gradient^2 / (second derivative + ridge)."""
+    gradient = (word >> BITS) / scales[0]
+    bend = curvature / scales[2] if two else (word & WEIGHT) / scales[1]
+    return gradient * gradient / (bend + ridge) if bend + ridge > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def category_order(histogram, n_bins, scales, order):
+    """Order the categories present by their best step, smallest first; return how many there are.
+
+    By a theorem of Fisher's (1958) the best of all subsets is a prefix of this order when the loss is squared.
+    Categories of hardly any rows are drawn to zero, for their steps are noise.
+    """
+    step = np.empty(N_CODES)
+    n_present = 0
+    for b in range(n_bins):
+        word = histogram[b, 0]
+        if word & WEIGHT:
+            bend = histogram[b, 1] / scales[2] if histogram.shape[1] == 2 else (word & WEIGHT) / scales[1]
+            step[n_present] = (word >> BITS) / scales[0] / (bend + SMOOTHING)
+            order[n_present] = b
+            n_present += 1
+    ranks = np.argsort(step[:n_present], kind="mergesort")
+    order[:n_present] = order[:n_present][ranks]
+    return n_present
+
+
+SMOOTHING = 10.0  # rows at zero that are imagined in every category
+
+
+@njit(cache=True, nogil=True)
+def partition(code, goes_left, rows, words, spare_rows, spare_words):
+    """Reorder rows and their words in place, those that go left first, otherwise as they were; return how many do."""
+    n_left, n_right = 0, 0
+    for r in range(rows.size):
+        row = rows[r]
+        if goes_left[code[_U(row)]]:
+            rows[n_left] = row
+            for m in range(words.shape[1]):
+                words[n_left, m] = words[r, m]
+            n_left += 1
+        else:
+            spare_rows[n_right] = row
+            for m in range(words.shape[1]):
+                spare_words[n_right, m] = words[r, m]
+            n_right += 1
+    rows[n_left:] = spare_rows[:n_right]
+    words[n_left:] = spare_words[:n_right]
+    return n_left
+
+
+@njit(cache=True, nogil=True)
+def pay(paid, rows, price, spend):
+    """Charge the rows that have not paid for a unit; paid is (n,), spend (n,)."""
+    for r in range(rows.size):
+        i = _U(rows[r])
+        if not paid[i]:
+            paid[i] = True
+            spend[i] += price
+
+
+@njit(cache=True, nogil=True)
+def weight_paid(paid, units, rows, weight, out):
+    """Write what the rows weigh that have paid for each of some units; paid is (n_units, n)."""
+    for u in units:
+        line, total = paid[u], 0.0
+        for r in range(rows.size):
+            i = _U(rows[r])
+            total += weight[i] if line[i] else 0.0
+        out[u] = total
+
+
+@njit(cache=True, nogil=True)
+def leaf_step(rows, gradient, curvature, ridge):
+    """Return the step that takes the rows of a leaf to the minimum of their loss as far as two derivatives tell."""
+    slope, bend = 0.0, ridge
+    for r in range(rows.size):
+        i = _U(rows[r])
+        slope += gradient[i]
+        bend += curvature[i]
+    return -slope / bend if bend > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def add_at(rows, step, scores):
+    """Move the scores of some rows by a step."""
+    for r in range(rows.size):
+        scores[_U(rows[r])] += step

@@ -1,0 +1,154 @@
+"""The boosting loop: round after round a tree per score, what it bought, and how far the loss has come down.
+
+Rows are coded once and shared by every fit on them. Rows that are held out stand behind the training rows in the same
+arrays: they are sent down every tree and pay like any other, but no tree is grown on them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thrifty.costs import CostModel
+from thrifty.models.boosting.accounts import CHARGES, Accounts
+from thrifty.models.boosting.binning import Bins
+from thrifty.models.boosting.forest import LEAF, Forest, Tree
+from thrifty.models.boosting.growth import Grower, GrownTree, Limits
+from thrifty.models.boosting.losses import Loss
+
+Judge = Callable[[np.ndarray], float]  # of the scores (n_scores, n) of all rows; larger is better
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Training rows, and behind them those held out, as a booster sees them."""
+
+    bins: Bins
+    codes: np.ndarray  # (d, n)
+    loss: Loss
+    n_train: int
+    cost_model: CostModel
+    judge: Judge | None  # of the rows held out, if there are any
+
+    @property
+    def train(self) -> slice:
+        """The rows that trees are grown on."""
+        return slice(0, self.n_train)
+
+    @property
+    def held_out(self) -> slice:
+        """The rows that are only looked on."""
+        return slice(self.n_train, None)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to boost."""
+
+    n_estimators: int
+    learning_rate: float
+    limits: Limits
+    cost_weight: float
+    charge: str
+    evaluation_cost: float
+    subsample: float
+    max_features: float
+    patience: int | None  # rounds without a better validation score before the end
+
+
+@dataclass(eq=False)
+class Rounds:
+    """What boosting came to: the trees of every round and the record of each."""
+
+    base: np.ndarray
+    trees: list[Tree] = field(default_factory=list)
+    features: list[frozenset[int]] = field(default_factory=list)  # bought so far, by round
+    history: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds there were."""
+        return len(self.features)
+
+    @property
+    def best(self) -> int:
+        """The number of rounds after which the held-out rows were answered best, else all."""
+        scores = self.history.get("validation_score")
+        return int(np.argmax(scores)) + 1 if scores else self.n_rounds
+
+    def forest(self, n_features: int, n_rounds: int) -> Forest:
+        """Return the trees of the first rounds; if there are none, a tree that is a leaf and changes nothing."""
+        nothing = Tree([LEAF], [0.0], [0], [0], [[0.0]])
+        trees = self.trees[: n_rounds * len(self.base)] or [nothing] * len(self.base)
+        return Forest.from_trees(trees, n_features=n_features, base=self.base)
+
+
+def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Callable[[str], None]) -> Rounds:
+    """Boost as planned."""
+    loss = rows.loss
+    rate = plan.cost_weight / plan.learning_rate * loss.scale(rows.train)
+    accounts = CHARGES[plan.charge](rows.cost_model, loss.weight, rate)
+    grower = Grower(rows.codes, rows.bins, accounts, plan.limits, not loss.constant_curvature)
+    rounds = Rounds(loss.base(rows.train))
+    scores = np.repeat(rounds.base[:, None], rows.codes.shape[1], axis=1)
+    for _ in range(plan.n_estimators):
+        grown = _one_round(rows, plan, grower, scores, random)
+        if any(tree.n_splits for tree in grown) and sum(tree.saved for tree in grown) > rate * _evaluation(
+            plan, rounds
+        ):
+            for tree, line in zip(grown, scores, strict=True):
+                tree.add_to(line, plan.learning_rate)
+            _record(rounds, rows, plan, grown, accounts, scores)
+            advance(f"loss {rounds.history['loss'][-1]:.5g}, spend {rounds.history['spend'][-1]:.4g}")
+            if plan.patience is not None and rounds.n_rounds - rounds.best >= plan.patience:
+                break
+        elif not _draws(plan):
+            break  # and so it would be in every round to come
+    return rounds
+
+
+def _one_round(
+    rows: CodedRows, plan: Plan, grower: Grower, scores: np.ndarray, random: np.random.Generator
+) -> list[GrownTree]:
+    n_features, n_rows = rows.codes.shape
+    features = np.arange(n_features)
+    if plan.max_features < 1:
+        features = np.sort(random.choice(n_features, max(1, round(plan.max_features * n_features)), replace=False))
+    drawn = np.ones(n_rows, dtype=bool)
+    if plan.subsample < 1:
+        drawn[: rows.n_train] = False
+        drawn[random.choice(rows.n_train, max(1, round(plan.subsample * rows.n_train)), replace=False)] = True
+    drawn[rows.n_train :] = False
+    bag, rest = (np.flatnonzero(each).astype(np.uint32) for each in (drawn, ~drawn))
+    gradients, curvatures = rows.loss.derivatives(scores)
+    return [
+        grower.grow(gradient, curvature, bag.copy(), rest.copy(), features)
+        for gradient, curvature in zip(gradients, curvatures, strict=True)
+    ]
+
+
+def _record(
+    rounds: Rounds, rows: CodedRows, plan: Plan, grown: list[GrownTree], accounts: Accounts, scores: np.ndarray
+) -> None:
+    rounds.trees += [tree.as_tree(plan.learning_rate) for tree in grown]
+    rounds.features.append(frozenset(accounts.features))
+    evaluated = plan.evaluation_cost * len(rounds.trees)
+    record = {
+        "loss": rows.loss.value(scores, rows.train),
+        "spend": evaluated + float(np.average(accounts.spend[rows.train], weights=accounts.weight[rows.train])),
+        "cost": evaluated + accounts.ledger.spent,
+        "n_features": len(accounts.features),
+    }
+    if rows.judge is not None:
+        record["validation_score"] = rows.judge(scores)
+        record["validation_spend"] = evaluated + float(accounts.spend[rows.held_out].mean())
+    for name, value in record.items():
+        rounds.history.setdefault(name, []).append(value)
+
+
+def _evaluation(plan: Plan, rounds: Rounds) -> float:
+    return plan.evaluation_cost * len(rounds.base)
+
+
+def _draws(plan: Plan) -> bool:
+    return plan.subsample < 1 or plan.max_features < 1
