@@ -184,7 +184,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
                 f"{type(self).__name__}: qid has shape {queries.shape} for {_num_samples(X)} rows. "
                 "Pass one query per row."
             )
-        weighed = np.broadcast_to(1.0 if sample_weight is None else sample_weight, queries.shape)
+        weighed = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight), queries.shape)
         return queries[weighed > 0]
 
     def _refuse_unless(self, fine: bool, name: str, value: Any, expected: str) -> None:

@@ -47,5 +47,10 @@ def hold_out(estimator: Any, X: np.ndarray, y: np.ndarray, qid: np.ndarray | Non
     options = {"n_splits": 1, "test_size": estimator.validation_fraction, "random_state": estimator.random_state}
     if qid is not None:
         return next(GroupShuffleSplit(**options).split(X, y, qid))
-    splitter = StratifiedShuffleSplit if is_classifier(estimator) else ShuffleSplit
-    return next(splitter(**options).split(X, y))
+    if is_classifier(estimator) and np.unique(y, return_counts=True)[1].min() * estimator.validation_fraction >= 1:
+        return next(StratifiedShuffleSplit(**options).split(X, y))
+    kept, held = next(ShuffleSplit(**options).split(X, y))
+    if is_classifier(estimator):  # a class too small to be divided is learned from, not judged by
+        lost = np.isin(y[held], np.setdiff1d(y, y[kept]))
+        kept, held = np.concatenate([kept, held[lost]]), held[~lost]
+    return kept, held

@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator as sklearn_check_estimator
 
 from thrifty.costs import CostModel
-from thrifty.models.base import BudgetedEstimator
+from thrifty.models.base import BudgetedEstimator, BudgetedRanker
 from thrifty.models.session import Acquire, drive
 
 N_ROWS, N_FEATURES = 240, 9
@@ -201,15 +201,17 @@ def _costs(scale: float = 1.0) -> CostModel:
 
 
 def _problems(estimator: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the data sets that suit the estimator: two classes, four if it takes that many, or a regression."""
+    """Return the data sets that suit the estimator: two classes, four if it takes that many, a regression, a ranking."""
     random = np.random.default_rng(11)
     X = random.normal(size=(N_ROWS, N_FEATURES)) + random.normal(size=(N_ROWS, 1))
     X *= 1.0 + np.arange(N_FEATURES)
     signal = X @ random.normal(size=(N_FEATURES, 2)) + random.normal(scale=3.0, size=(N_ROWS, 2))
     signal[:, 0] += 6.0 * np.sign(X[:, 2]) * X[:, 7] / 8.0
+    signs = signal > np.median(signal, axis=0)
+    if isinstance(estimator, BudgetedRanker):
+        return [(X, signs.sum(axis=1))]
     if not is_classifier(estimator):
         return [(X, signal[:, 0])]
-    signs = signal > np.median(signal, axis=0)
     problems = [(X, np.where(signs[:, 0], "yes", "no")), (X, signs @ [1, 2])]
     return problems if get_tags(estimator).classifier_tags.multi_class else problems[:1]
 

@@ -96,6 +96,7 @@ class Grower:
     def __init__(self, codes: np.ndarray, bins: Bins, accounts: Accounts, limits: Limits, two_words: bool):
         self.codes, self.bins, self.accounts, self.limits = codes, bins, accounts, limits
         self._n_bins = bins.n_bins
+        self._rank = _ranked(codes)
         self._n_words = 2 if two_words else 1
         self._idle: list[np.ndarray] = []  # histograms to be used again
 
@@ -153,7 +154,7 @@ class Grower:
     # Looking for splits
 
     def _study(self, node: _Node, parent: _Node | None, sibling: _Node | None) -> None:
-        """Find the best split of each feature at a node, and at its larger sibling, which is what is left of the parent."""
+        """Find the best split of each feature at a node, and at its larger sibling: the parent less the node."""
         node.histogram = self._blank()
         node.found = np.full((len(self.codes), 3), -np.inf)
         if sibling is not None and parent is not None:
@@ -195,7 +196,7 @@ class Grower:
         net = node.found[:, 0] / self._weight - penalties
         node.net = float(net.max())
         best = np.flatnonzero(net == node.net)
-        node.feature = int(best[np.argmin(penalties[best])])
+        node.feature = int(best[np.lexsort((self._rank[best], penalties[best]))[0]])
 
     # Making them
 
@@ -215,7 +216,8 @@ class Grower:
 
     def _draw(self, node: _Node, drawing: _Drawing) -> np.ndarray:
         """Write the split down and return which codes go left."""
-        assert node.found is not None and node.histogram is not None
+        assert node.found is not None
+        assert node.histogram is not None
         j, at = node.feature, node.at
         position, missing_left = int(node.found[j, 1]), bool(node.found[j, 2])
         goes_left = np.zeros(N_CODES, dtype=bool)
@@ -293,6 +295,13 @@ class GrownTree:
             np.array(drawn.missing_left),
             drawn.categories,
         )
+
+
+def _ranked(codes: np.ndarray) -> np.ndarray:
+    """Rank features by what stands in them, so that equal gains are settled alike in whatever order they come."""
+    some = codes[:, :4096].astype(np.int64)
+    checksum = some @ np.random.default_rng(0).integers(1, 2**40, some.shape[1])
+    return np.argsort(np.argsort(checksum, kind="stable"))
 
 
 def _scale(total: float, bits: int) -> float:

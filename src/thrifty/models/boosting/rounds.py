@@ -93,9 +93,8 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
     scores = np.repeat(rounds.base[:, None], rows.codes.shape[1], axis=1)
     for _ in range(plan.n_estimators):
         grown = _one_round(rows, plan, grower, scores, random)
-        if any(tree.n_splits for tree in grown) and sum(tree.saved for tree in grown) > rate * _evaluation(
-            plan, rounds
-        ):
+        saved = sum(tree.saved for tree in grown)
+        if any(tree.n_splits for tree in grown) and saved > rate * plan.evaluation_cost * len(grown):
             for tree, line in zip(grown, scores, strict=True):
                 tree.add_to(line, plan.learning_rate)
             _record(rounds, rows, plan, grown, accounts, scores)
@@ -144,10 +143,6 @@ def _record(
         record["validation_spend"] = evaluated + float(accounts.spend[rows.held_out].mean())
     for name, value in record.items():
         rounds.history.setdefault(name, []).append(value)
-
-
-def _evaluation(plan: Plan, rounds: Rounds) -> float:
-    return plan.evaluation_cost * len(rounds.base)
 
 
 def _draws(plan: Plan) -> bool:
