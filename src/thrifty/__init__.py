@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from thrifty.models.base import BudgetedEstimator as BudgetedEstimator
     from thrifty.models.boosting.feature_map import BoostedFeatureMap as BoostedFeatureMap
     from thrifty.models.boosting.forest import Forest as Forest
+    from thrifty.models.boosting.greedy_miser import GreedyMiserClassifier as GreedyMiserClassifier
+    from thrifty.models.boosting.greedy_miser import GreedyMiserRanker as GreedyMiserRanker
+    from thrifty.models.boosting.greedy_miser import GreedyMiserRegressor as GreedyMiserRegressor
     from thrifty.models.cascades.and_or import AndOrClassifier as AndOrClassifier
     from thrifty.models.cascades.cronus import CronusClassifier as CronusClassifier
     from thrifty.models.cascades.cscc import CSCCClassifier as CSCCClassifier
@@ -45,6 +48,7 @@ _HOMES = {
     "models.base": ["BudgetedEstimator"],
     "models.boosting.feature_map": ["BoostedFeatureMap"],
     "models.boosting.forest": ["Forest"],
+    "models.boosting.greedy_miser": ["GreedyMiserClassifier", "GreedyMiserRanker", "GreedyMiserRegressor"],
     "models.cascades.and_or": ["AndOrClassifier"],
     "models.cascades.cronus": ["CronusClassifier"],
     "models.cascades.cscc": ["CSCCClassifier"],
@@ -76,6 +80,9 @@ __all__ = [
     "CronusClassifier",
     "DatasetNotFoundError",
     "Forest",
+    "GreedyMiserClassifier",
+    "GreedyMiserRanker",
+    "GreedyMiserRegressor",
     "MissingExtraError",
     "Session",
     "SessionError",

@@ -15,7 +15,9 @@ from itertools import product
 import numpy as np
 
 
-def boost(X, y, weight, unit_costs, requires, *, loss, charge, cost_weight, learning_rate, n_rounds, max_depth, min_leaf):
+def boost(
+    X, y, weight, unit_costs, requires, *, loss, charge, cost_weight, learning_rate, n_rounds, max_depth, min_leaf
+):
     """Return the trees, the scores after each round, the spend of each row, and what the ensemble bought."""
     n = len(X)
     mean = sum(w * v for w, v in zip(weight, y, strict=True)) / sum(weight)
@@ -89,7 +91,7 @@ def splits(X, rows, gradient, curvature, weight, min_leaf):
             if missing_left is None:  # no row tells, so with the heavier side
                 missing_left = sum(weight[i] for i in left) >= sum(weight[i] for i in right)
             left, right = (left + missing, right) if missing_left else (left, right + missing)
-            if all(sum(weight[i] for i in side) >= min_leaf for side in (left, right)):
+            if all(rows_held(side, rows, curvature, weight) >= min_leaf for side in (left, right)):
                 after = reach(left, gradient, curvature) + reach(right, gradient, curvature)
                 yield {
                     "feature": feature,
@@ -99,6 +101,12 @@ def splits(X, rows, gradient, curvature, weight, min_leaf):
                     "right": sorted(right),
                     "gain": 0.5 * (after - reach(rows, gradient, curvature)),
                 }
+
+
+def rows_held(side, rows, curvature, weight):
+    """How many of a node's rows a side holds, those that bend the loss more counting more."""
+    share = sum(curvature[i] for i in side) / sum(curvature[i] for i in rows)
+    return round(share * sum(weight[i] for i in rows), 9)
 
 
 def reach(rows, gradient, curvature):

@@ -21,6 +21,8 @@ N_CODES = 256
 MISSING = 255  # the code of a value that is not there; bins have the codes below
 OTHER = 254  # the code of a category too rare to have its own; always goes right
 
+LEAST_CURVATURE = 1e-3  # of a leaf, in rows; a smaller one would turn one row's error into a giant step
+
 _U = np.uint64  # Numba checks signed indices for being negative, which here takes as long as the sum itself
 
 
@@ -132,13 +134,21 @@ def best_splits(histogram, total, n_bins, categorical, features, scales, least_w
 
 @njit(cache=True, nogil=True)
 def _scan(histogram, total, order, n_places, scales, least_weight, ridge, missing_left, by_size, found):
-    """Try every place to cut; `by_size`: no row shows where NaN should go, so it goes with the heavier side."""
+    """Try every place to cut; `by_size`: no row shows where NaN should go, so it goes with the heavier side.
+
+    Both sides must hold `least_weight` rows. Where curvatures differ, rows count by their share of the node's: those
+    whose answer is settled hardly count, and a step that they alone would decide would be a giant one.
+    """
     two = histogram.shape[1] == 2
     left, left_curvature = np.int64(0), np.int64(0)
     if missing_left:
         left = histogram[MISSING, 0]
         left_curvature = histogram[MISSING, 1] if two else 0
     whole = _reach(total[0], total[1] if two else 0, two, scales, ridge)
+    least_curvature = 0.0
+    if two:
+        share = least_weight / (total[0] & WEIGHT) * (1.0 - 1e-6)  # just enough rows are enough, rounding or not
+        least_curvature = max(share * total[1], LEAST_CURVATURE * scales[2])
     for place in range(n_places):
         left += histogram[order[place], 0]
         right = total[0] - left
@@ -146,7 +156,10 @@ def _scan(histogram, total, order, n_places, scales, least_weight, ridge, missin
         if two:
             left_curvature += histogram[order[place], 1]
             right_curvature = total[1] - left_curvature
-        if (left & WEIGHT) < least_weight or (right & WEIGHT) < least_weight:
+        if two:
+            if min(left_curvature, right_curvature) < least_curvature:
+                continue
+        elif min(left & WEIGHT, right & WEIGHT) < least_weight:
             continue
         gain = _reach(left, left_curvature, two, scales, ridge) + _reach(right, right_curvature, two, scales, ridge)
         gain = 0.5 * (gain - whole)

@@ -13,7 +13,7 @@ PRICES = (1.0, 2.5, 0.0, 4.0, 0.7, 3.0)
 BUNDLES = {"panel": ((1, 3), 2.0), "scan": ((4, 5), 6.0)}
 
 
-def problem(seed, n=50, missing=0.0, classes=None):
+def problem(seed, n=60, missing=0.0, classes=None):
     random = np.random.default_rng(seed)
     X = np.round(random.normal(size=(n, 6)), 2)
     y = X[:, 0] + np.sign(X[:, 1]) * X[:, 3] + 0.5 * X[:, 4] + random.normal(scale=0.3, size=n)
@@ -51,7 +51,13 @@ def test_every_split_is_the_best_there_is(charge, loss, cost_weight, missing, se
     costs = CostModel(PRICES, bundles=BUNDLES)
     estimator = GreedyMiserRegressor if loss == "squared" else GreedyMiserClassifier
     model = estimator(
-        costs=costs, cost_weight=cost_weight, charge=charge, n_estimators=4, learning_rate=0.5, max_depth=3, min_samples_leaf=4
+        costs=costs,
+        cost_weight=cost_weight,
+        charge=charge,
+        n_estimators=3,
+        learning_rate=0.5,
+        max_depth=3,
+        min_samples_leaf=12,
     ).fit(X, y, sample_weight=weight)
     requires = [set(np.flatnonzero(line).tolist()) for line in costs.requirement]
     trees, staged, spend, bought = reference.boost(
@@ -64,9 +70,9 @@ def test_every_split_is_the_best_there_is(charge, loss, cost_weight, missing, se
         charge=charge,
         cost_weight=cost_weight,
         learning_rate=0.5,
-        n_rounds=4,
+        n_rounds=3,
         max_depth=3,
-        min_leaf=4,
+        min_leaf=12,
     )
     forest = model.forest_
     for start, tree in zip(forest.starts, trees, strict=True):

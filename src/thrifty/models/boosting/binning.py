@@ -82,14 +82,23 @@ def check_categories(X: np.ndarray, categorical: np.ndarray, owner: str, names: 
 def _edges(column: np.ndarray, weight: np.ndarray | None, max_bins: int) -> np.ndarray:
     """Return where to cut a column, halfway between neighbouring values."""
     values, mass = _distinct(column, weight)
-    if len(values) > max_bins:
-        cuts = np.empty(max_bins - 1, dtype=np.int64)
-        cuts = cuts[: choose_cuts(mass, max_bins, cuts)]
-    else:
-        cuts = np.arange(max(len(values) - 1, 0))
+    coarse = len(values) > max_bins
+    cuts = _cuts(values, mass, max_bins) if coarse else np.arange(max(len(values) - 1, 0))
     below, above = values[cuts], values[np.minimum(cuts + 1, len(values) - 1)]
     middle = below + (above - below) / 2
+    if coarse:
+        middle[(below < 0) & (above > 0)] = 0.0
     return np.where(middle < above, middle, below)  # neighbouring floats have no middle
+
+
+def _cuts(values: np.ndarray, mass: np.ndarray, max_bins: int) -> np.ndarray:
+    """Return after which values to cut: in bins of about equal mass, and between what is below zero and what is not."""
+    cuts = np.empty(max_bins - 1, dtype=np.int64)
+    cuts = cuts[: choose_cuts(mass, max_bins, cuts)]
+    if values[0] < 0 <= values[-1]:  # a sign means something in most data
+        zero = np.searchsorted(values, 0.0) - 1
+        cuts[np.argmin(np.abs(cuts - zero))] = zero
+    return cuts
 
 
 def _distinct(column: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

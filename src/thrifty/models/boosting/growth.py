@@ -89,15 +89,15 @@ class Grower:
     accounts : Accounts
         Charged for every split.
     limits : Limits
-    two_words : bool
-        Whether curvatures differ from weights.
+    constant_curvature : bool
+        Whether curvatures are weights.
     """
 
-    def __init__(self, codes: np.ndarray, bins: Bins, accounts: Accounts, limits: Limits, two_words: bool):
+    def __init__(self, codes: np.ndarray, bins: Bins, accounts: Accounts, limits: Limits, constant_curvature: bool):
         self.codes, self.bins, self.accounts, self.limits = codes, bins, accounts, limits
         self._n_bins = bins.n_bins
         self._rank = _ranked(codes)
-        self._n_words = 2 if two_words else 1
+        self._n_words = 1 if constant_curvature else 2
         self._idle: list[np.ndarray] = []  # histograms to be used again
 
     def grow(
@@ -260,7 +260,7 @@ class Grower:
 
     def _finish(self, drawing: _Drawing, leaves: list[_Node], saved: float) -> "GrownTree":
         steps = np.zeros(len(drawing.feature))
-        for leaf in leaves:
+        for leaf in leaves if len(leaves) > 1 else []:  # without a split there is nothing to learn
             steps[leaf.at] = leaf_step(self._bag[leaf.bag], self._gradient, self._curvature, self.limits.ridge)
         rows = {leaf.at: (self._bag[leaf.bag], self._rest[leaf.rest]) for leaf in leaves}
         return GrownTree(drawing, steps, rows, saved)

@@ -88,7 +88,7 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
     loss = rows.loss
     rate = plan.cost_weight / plan.learning_rate * loss.scale(rows.train)
     accounts = CHARGES[plan.charge](rows.cost_model, loss.weight, rate)
-    grower = Grower(rows.codes, rows.bins, accounts, plan.limits, not loss.constant_curvature)
+    grower = Grower(rows.codes, rows.bins, accounts, plan.limits, loss.constant_curvature)
     rounds = Rounds(loss.base(rows.train))
     scores = np.repeat(rounds.base[:, None], rows.codes.shape[1], axis=1)
     for _ in range(plan.n_estimators):
