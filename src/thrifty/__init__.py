@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from thrifty.exceptions import ThriftyError as ThriftyError
     from thrifty.models.acquisition import Acquisition as Acquisition
     from thrifty.models.base import BudgetedEstimator as BudgetedEstimator
+    from thrifty.models.boosting.adaboost_rs import AdaBoostRSClassifier as AdaBoostRSClassifier
+    from thrifty.models.boosting.early_exit import EarlyExitRanker as EarlyExitRanker
     from thrifty.models.boosting.feature_map import BoostedFeatureMap as BoostedFeatureMap
     from thrifty.models.boosting.forest import Forest as Forest
     from thrifty.models.boosting.greedy_miser import GreedyMiserClassifier as GreedyMiserClassifier
@@ -46,6 +48,8 @@ _HOMES = {
     "exceptions": ["CostError", "DatasetNotFoundError", "MissingExtraError", "SessionError", "ThriftyError"],
     "models.acquisition": ["Acquisition"],
     "models.base": ["BudgetedEstimator"],
+    "models.boosting.adaboost_rs": ["AdaBoostRSClassifier"],
+    "models.boosting.early_exit": ["EarlyExitRanker"],
     "models.boosting.feature_map": ["BoostedFeatureMap"],
     "models.boosting.forest": ["Forest"],
     "models.boosting.greedy_miser": ["GreedyMiserClassifier", "GreedyMiserRanker", "GreedyMiserRegressor"],
@@ -66,6 +70,7 @@ __all__ = [
     "ASTCRegressor",
     "Acquire",
     "Acquisition",
+    "AdaBoostRSClassifier",
     "AndOrClassifier",
     "BoostedFeatureMap",
     "BudgetedEstimator",
@@ -79,6 +84,7 @@ __all__ = [
     "CostWeightedL1Regressor",
     "CronusClassifier",
     "DatasetNotFoundError",
+    "EarlyExitRanker",
     "Forest",
     "GreedyMiserClassifier",
     "GreedyMiserRanker",

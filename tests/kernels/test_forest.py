@@ -1,40 +1,9 @@
 import numpy as np
 import pytest
 
-from reference.forest import descend, uses
+from kernels.trees import N_FEATURES, coded_rows, grown, naive, rows
+from reference.forest import uses
 from thrifty.models.boosting.forest import LEAF, Forest, Tree
-
-N_FEATURES = 6
-
-
-def grown(random, depth, n_values):
-    """Return a random tree that is not complete, its nodes in random order behind the root."""
-    nodes = []
-
-    def grow(level):
-        nodes.append(None)
-        me = len(nodes) - 1
-        if level == depth or random.random() < 0.2:
-            nodes[me] = (LEAF, 0.0, -7, 99)
-        else:
-            nodes[me] = (random.integers(N_FEATURES), random.normal(), grow(level + 1), grow(level + 1))
-        return me
-
-    grow(0)
-    order = np.r_[0, 1 + random.permutation(len(nodes) - 1)]
-    place = np.argsort(order)
-    feature, threshold, left, right = (np.array(column) for column in zip(*(nodes[k] for k in order), strict=True))
-    inner = feature != LEAF
-    left[inner], right[inner] = place[left[inner]], place[right[inner]]
-    return Tree(feature, threshold, left, right, random.normal(size=(len(nodes), n_values)))
-
-
-def naive(forest, X):
-    def output(x, tree):
-        arrays = (forest.feature, forest.threshold, forest.left, forest.right)
-        return forest.value[descend(*arrays, forest.starts[tree], x)]
-
-    return np.array([np.concatenate([output(x, t) for t in range(forest.n_trees)]) for x in X])
 
 
 @pytest.fixture(params=[1, 3])
@@ -44,10 +13,18 @@ def forest(request):
     return Forest.from_trees(trees, n_features=N_FEATURES)
 
 
-def rows(n):
-    X = np.random.default_rng(0).normal(size=(n, N_FEATURES))
-    X[3, 2], X[5] = np.nan, np.nan
-    return X
+@pytest.fixture(params=[1, 3])
+def choosing(request):
+    random = np.random.default_rng(10 + request.param)
+    trees = [grown(random, depth, request.param, choosing=depth != 3) for depth in (0, 1, 2, 5, 8, 3, 12)]
+    return Forest.from_trees(trees, n_features=N_FEATURES)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_missing_values_and_categories_go_where_they_are_told(choosing, dtype):
+    assert choosing.categories
+    X = coded_rows(75).astype(dtype)
+    np.testing.assert_array_equal(choosing.outputs(X), naive(choosing, X.astype(float)))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -177,6 +177,80 @@ def test_xgboost_regressors(model):
         assert pd.Series(ours).groupby(theirs).nunique().max() == 1  # no row took another path
 
 
+HOLEY = np.where(random.random(X.shape) < 0.15, np.nan, X)
+LEARNING_DIRECTIONS = [
+    DecisionTreeRegressor(max_depth=4),
+    RandomForestRegressor(n_estimators=7, max_depth=6, random_state=0),
+    ExtraTreesRegressor(n_estimators=7, max_depth=6, random_state=0),
+    HistGradientBoostingRegressor(max_iter=20),
+    lightgbm.LGBMRegressor(n_estimators=20, **quiet),
+    xgboost.XGBRegressor(n_estimators=20, n_jobs=1),
+]
+
+
+@pytest.mark.parametrize("rows", [X, HOLEY], ids=["none seen", "some seen"])
+@pytest.mark.parametrize("model", LEARNING_DIRECTIONS, ids=lambda model: type(model).__name__)
+def test_missing_values_go_where_the_original_sends_them(model, rows):
+    forest = Forest.from_model(model.fit(rows, VALUE))
+    assert forest.knows_missing
+    tolerance = 1e-5 if isinstance(model, xgboost.XGBModel) else 1e-13
+    np.testing.assert_allclose(forest.scores(HOLEY)[:, 0], model.predict(HOLEY), rtol=tolerance, atol=tolerance)
+
+
+def test_who_takes_no_missing_values_has_no_directions():
+    assert not Forest.from_model(GradientBoostingRegressor(n_estimators=3).fit(X, VALUE)).knows_missing
+
+
+CODES = random.integers(0, 7, size=(400, 2))
+FAR_APART = np.array([2, 63, 64, 70, 127, 130, 201])  # in several words
+CODED = np.column_stack([HOLEY[:, 0], CODES[:, 0], HOLEY[:, 1], FAR_APART[CODES[:, 1]]]).astype(float)
+CODED[::9, 1], CODED[::7, 3] = np.nan, np.nan
+BY_CODE = np.nan_to_num(CODED[:, 0]) + 2.0 * np.isin(CODED[:, 1], [1, 3, 6]) + np.isin(CODED[:, 3], [63, 64, 201])
+STRANGE = np.concatenate([CODED, np.where(np.arange(4) % 2, [[8.0], [-1.0], [500.0], [70.0]], CODED[:4])])
+CATEGORICAL = [
+    lightgbm.LGBMRegressor(n_estimators=12, min_data_per_group=5, cat_smooth=1, max_cat_to_onehot=1, **quiet),
+    HistGradientBoostingRegressor(max_iter=12, categorical_features=[1, 3]),
+    xgboost.XGBRegressor(n_estimators=12, n_jobs=1, enable_categorical=True, feature_types=["q", "c", "q", "c"]),
+    xgboost.XGBRegressor(
+        n_estimators=12, n_jobs=1, enable_categorical=True, feature_types=["q", "c", "q", "c"], max_cat_to_onehot=1
+    ),
+]
+
+
+@pytest.mark.parametrize("model", CATEGORICAL, ids=lambda model: type(model).__name__)
+def test_categories_go_where_the_original_sends_them(model):
+    extra = {"categorical_feature": [1, 3]} if isinstance(model, lightgbm.LGBMModel) else {}
+    model.fit(CODED, BY_CODE, **extra)
+    forest = Forest.from_model(model)
+    assert {int(forest.feature[node]) for node in forest.categories} == {1, 3}
+    rows = CODED if isinstance(model, xgboost.XGBModel) else STRANGE  # XGBoost refuses categories it has not seen
+    tolerance = 1e-5 if isinstance(model, xgboost.XGBModel) else 1e-13
+    np.testing.assert_allclose(forest.scores(rows)[:, 0], model.predict(rows), rtol=tolerance, atol=tolerance)
+
+
+def test_categories_with_names_are_known_by_their_positions():
+    frame = pd.DataFrame({"number": HOLEY[:, 0], "letter": pd.Categorical(np.array(list("dabc"))[CODES[:, 0] % 4])})
+    y = HOLEY[:, 1] + 2.0 * np.isin(frame["letter"], ["a", "d"])
+    y[np.isnan(y)] = 0.0
+    codes = np.column_stack([frame["number"], frame["letter"].cat.codes])
+    for model in (
+        lightgbm.LGBMRegressor(n_estimators=5, **quiet),
+        HistGradientBoostingRegressor(max_iter=5),
+        xgboost.XGBRegressor(n_estimators=5, n_jobs=1, enable_categorical=True),
+    ):
+        forest = Forest.from_model(model.fit(frame, y))
+        assert forest.categories
+        np.testing.assert_allclose(forest.scores(codes)[:, 0], model.predict(frame), rtol=1e-5, atol=1e-5)
+
+
+def test_categories_that_are_numbers_go_by_themselves():
+    rows = np.column_stack([10.0 * CODES[:, 0], X[:, 0]])
+    model = HistGradientBoostingRegressor(max_iter=5, categorical_features=[0]).fit(rows, BY_CODE)
+    forest = Forest.from_model(model)
+    assert {code % 10 for codes in forest.categories.values() for code in codes} == {0}
+    np.testing.assert_allclose(forest.scores(rows)[:, 0], model.predict(rows), rtol=1e-13)
+
+
 def test_thresholds_on_rounded_values_are_exact():
     random = np.random.default_rng(3)
     threshold = np.concatenate(
@@ -212,18 +286,12 @@ def test_column_names_are_kept():
     for model in (DecisionTreeRegressor(max_depth=2), HistGradientBoostingRegressor(max_iter=2), XGBOOST[0]):
         assert Forest.from_model(model.fit(frame, VALUE)).feature_names == names
         assert Forest.from_model(model.fit(X, VALUE)).feature_names is None
-
-
-def with_categories(model):
-    frame = pd.DataFrame(X)
-    frame[3] = pd.Categorical(X[:, 3].astype(int).astype(str))
-    return model.fit(frame, VALUE)
+    model = lightgbm.LGBMRegressor(n_estimators=2, **quiet)
+    assert Forest.from_model(model.fit(X, VALUE)).feature_names is None
+    assert Forest.from_model(model.fit(frame.rename(columns={"b b": "b"}), VALUE)).feature_names == tuple("abcde")
 
 
 UNREPRESENTABLE = {
-    "categories": lambda: with_categories(lightgbm.LGBMRegressor(n_estimators=3, **quiet)),
-    "categorical features": lambda: with_categories(HistGradientBoostingRegressor(max_iter=3)),
-    "on categories": lambda: with_categories(xgboost.XGBRegressor(n_estimators=3, n_jobs=1, enable_categorical=True)),
     "linear leaves": lambda: lightgbm.LGBMRegressor(n_estimators=3, linear_tree=True, **quiet).fit(X, VALUE),
     "zero for missing": lambda: lightgbm.LGBMRegressor(n_estimators=3, zero_as_missing=True, **quiet).fit(X, VALUE),
     "missing is 0.0": lambda: xgboost.XGBRegressor(n_estimators=3, n_jobs=1, missing=0.0).fit(X, VALUE),

@@ -3,12 +3,13 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestClassifier
 
 from reference.forest import path_cost
-from thrifty import CostError, CostModel
+from thrifty import CostError, CostModel, CSTCRegressor, GreedyMiserRegressor
 from thrifty.models.boosting.feature_map import BoostedFeatureMap
 from thrifty.models.boosting.forest import Forest
+from thrifty.models.session import drive
 
 random = np.random.default_rng(0)
 X = random.normal(size=(300, 8))
@@ -65,6 +66,31 @@ def test_a_map_is_frozen():
 def test_bad_evaluation_costs_are_refused_at_once(wrong):
     with pytest.raises(CostError):
         BoostedFeatureMap(boosted, evaluation_costs=wrong)
+
+
+def test_missing_values_go_where_the_forest_learned_to_send_them():
+    holey = np.where(random.random(X.shape) < 0.2, np.nan, X)
+    telling = y + 3 * np.isnan(holey[:, 0])
+    original = HistGradientBoostingRegressor(max_iter=10, max_depth=2).fit(holey, telling)
+    forest = Forest.from_model(original)
+    sums = BoostedFeatureMap(forest).transform(holey).sum(axis=1) + forest.base
+    np.testing.assert_allclose(sums, original.predict(holey), rtol=1e-12)
+    knowing, filled = (
+        CSTCRegressor(max_depth=2, feature_map=each).fit(holey, telling)
+        for each in (forest, forest.replace(missing_left=None))
+    )
+    assert knowing.score(holey, telling) > filled.score(holey, telling) + 0.2
+    batch = knowing.acquire(holey[:20])
+    for i, row in enumerate(holey[:20]):
+        assert drive(knowing.session(), row.__getitem__).score == batch.score[i]
+
+
+@pytest.mark.parametrize("fit_first", [True, False])
+def test_estimators_of_ours_are_maps(fit_first):
+    miser = GreedyMiserRegressor(n_estimators=6, max_depth=2)
+    model = CSTCRegressor(max_depth=2, feature_map=miser.fit(X, y) if fit_first else miser).fit(X, y)
+    assert model.feature_map_.forest.n_trees == 6
+    assert model.score(X, y) > 0.2
 
 
 def test_strangers_are_refused():

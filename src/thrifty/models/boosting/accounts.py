@@ -28,6 +28,8 @@ class Accounts(ABC):
         What each row counts.
     rate : float
         Loss, per row, that a split has to save for each unit of cost it spends on every row.
+    budget : float
+        What may be spent: on everything the ensemble buys, or by the rows on average.
 
     Attributes
     ----------
@@ -35,8 +37,8 @@ class Accounts(ABC):
         What each row has paid for the features that its paths looked at.
     """
 
-    def __init__(self, cost_model: CostModel, weight: np.ndarray, rate: float):
-        self.weight, self.rate = weight, rate
+    def __init__(self, cost_model: CostModel, weight: np.ndarray, rate: float, budget: float = np.inf):
+        self.weight, self.rate, self.budget = weight, rate, budget
         self.ledger = Ledger(cost_model)
         self.features: set[int] = set()  # bought by the ensemble
         self.spend = np.zeros(len(weight))
@@ -72,8 +74,8 @@ class EnsembleAccounts(Accounts):
         """Nodes have no state of their own."""
 
     def penalties(self, state: None) -> np.ndarray:
-        """Return the rate times what is unpaid of each feature."""
-        return self.rate * self.ledger.prices
+        """Return the rate times what is unpaid of each feature, infinity beyond the budget."""
+        return np.where(self.ledger.affordable(self.budget), self.rate * self.ledger.prices, np.inf)
 
     def divide(self, state: None, smaller: np.ndarray) -> tuple[None, None]:
         """Nodes have no state of their own."""
@@ -86,12 +88,18 @@ class RowAccounts(Accounts):
     def open(self, rows: np.ndarray, weight: float) -> "_Standing":
         """Count what the root's rows have paid."""
         self._whole = weight
+        self._mean = float(self.weight[rows] @ self.spend[rows]) / weight
         return self._standing(rows)
 
     def penalties(self, state: "_Standing") -> np.ndarray:
         """Return the rate times what is unpaid of each feature, by the share of rows that would pay it."""
-        unpaid = (state.weight - state.paid) / self._whole
-        return self.rate * (self._requirement @ (self._prices * unpaid.clip(min=0.0)))
+        charge = self._charge(state)
+        return np.where(self._mean + charge <= self.budget, self.rate * charge, np.inf)
+
+    def _charge(self, state: "_Standing") -> np.ndarray:
+        """Return by how much a split on each feature would raise the mean spend."""
+        unpaid = (state.weight - state.paid).clip(min=0.0) / self._whole
+        return self._requirement @ (self._prices * unpaid)
 
     def divide(self, state: "_Standing", smaller: np.ndarray) -> tuple["_Standing", "_Standing"]:
         """Count the smaller child; the other has the rest."""
@@ -99,10 +107,11 @@ class RowAccounts(Accounts):
         return small, _Standing(state.weight - small.weight, state.paid - small.paid)
 
     def buy(self, feature: int, rows: Iterable[np.ndarray], state: "_Standing") -> bool:
-        """Charge the rows of one node, which is nobody else's business."""
+        """Charge the rows of one node, which is nobody else's business unless the budget runs out."""
+        self._mean += float(self._charge(state)[feature])
         super().buy(feature, rows, state)
         state.paid[self._bills[feature]] = state.weight
-        return False
+        return np.isfinite(self.budget)
 
     def _standing(self, rows: np.ndarray) -> "_Standing":
         bought = np.unique(np.concatenate([[], *(self._bills[j] for j in self.features)])).astype(np.int64)
@@ -113,6 +122,28 @@ class RowAccounts(Accounts):
             smallest=max(1, 200_000 // max(len(rows), 1)),
         )
         return _Standing(float(self.weight[rows].sum()), paid)
+
+
+class Gratis:
+    """Accounts in which nothing costs anything: what a tree could save if all it may look at were bought."""
+
+    def __init__(self, weight: np.ndarray, n_features: int):
+        self.weight, self._nothing = weight, np.zeros(n_features)
+
+    def open(self, rows: np.ndarray, weight: float) -> None:
+        """Nodes have no state of their own."""
+
+    def penalties(self, state: None) -> np.ndarray:
+        """Return zeros."""
+        return self._nothing
+
+    def divide(self, state: None, smaller: np.ndarray) -> tuple[None, None]:
+        """Nodes have no state of their own."""
+        return None, None
+
+    def buy(self, feature: int, rows: Iterable[np.ndarray], state: None) -> bool:
+        """Charge nobody."""
+        return False
 
 
 class _Standing:

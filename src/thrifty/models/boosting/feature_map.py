@@ -26,7 +26,7 @@ class BoostedFeatureMap:
     Parameters
     ----------
     forest : Forest or fitted model
-        Whatever `Forest.from_model` reads: a fitted forest of scikit-learn, LightGBM or XGBoost.
+        Whatever `Forest.from_model` reads: a fitted forest of ours, of scikit-learn, LightGBM or XGBoost.
     evaluation_costs : float or array-like of shape (n_trees,), default=0
         What evaluating each tree costs, in the unit of the features' prices. A row pays it once for each tree that it
         buys, on top of the columns that the tree reads.
@@ -69,7 +69,7 @@ class BoostedFeatureMap:
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            NaN goes left at every split.
+            NaN goes where each split learned to send it, or left where none was learned.
 
         Returns
         -------

@@ -8,30 +8,54 @@ been worked into the leaves:
 
 Libraries differ in how they compare (scikit-learn's trees and XGBoost round values to float32 first, XGBoost asks for
 less than rather than at most). Here there is one rule, ``x <= threshold`` goes left, in double precision; the
-differences have gone into the thresholds, so that every row takes the path it takes in the original.
+differences have gone into the thresholds, so that every row takes the path it takes in the original. A split may list
+categories instead, which go left; and each says where a missing value goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.forest import ForestArrays, forest_outputs
+from thrifty.kernels.forest import forest_outputs
 from thrifty.kernels.threads import over_rows
+from thrifty.models.boosting.layout import (
+    LEAF,
+    category_sets,
+    column,
+    explore,
+    frozen,
+    laid_out,
+    refuse_misfits,
+    within,
+)
 
-LEAF = -1  # stands in `feature` for a node that has no children
+if TYPE_CHECKING:
+    from thrifty.costs import CostModel
+    from thrifty.models.boosting.estimator import ForestEstimator
+    from thrifty.models.boosting.priced_forest import PricedForest
+    from thrifty.models.boosting.task import Task
+
+__all__ = ["LEAF", "Forest", "Tree"]
+
+PARTS = (
+    *("feature", "threshold", "left", "right", "value", "starts"),
+    *("n_features", "base", "score_of", "feature_names", "categories", "task"),
+)
 
 
 class Tree(NamedTuple):
     """One tree of ``m`` nodes as a converter reads it, the root first; `feature` is -1 at leaves."""
 
-    feature: np.ndarray  # (m,)
-    threshold: np.ndarray  # (m,) at most this: go left
-    left: np.ndarray  # (m,) children, numbered within the tree; not looked at in leaves
-    right: np.ndarray
-    value: np.ndarray  # (m, k) looked at in leaves only
+    feature: Any  # (m,)
+    threshold: Any  # (m,) at most this: go left
+    left: Any  # (m,) children, numbered within the tree; not looked at in leaves
+    right: Any
+    value: Any  # (m, k) looked at in leaves only
+    missing_left: Any = None  # (m,) NaN goes left; None: nobody learned where it should go
+    categories: Mapping[int, Sequence[int]] | None = None  # node: the categories that go left, instead of a threshold
 
 
 class Forest:
@@ -59,6 +83,13 @@ class Forest:
         Which score each output adds to; in turn by default.
     feature_names : sequence of str, optional
         The names of the columns that the forest was grown on.
+    missing_left : array-like of bool, shape (n_nodes,), optional
+        Whether NaN goes left at a node. By default nobody learned where it should go, and it goes left.
+    categories : dict, optional
+        ``{node: codes}``: at this node the rows whose value is one of these whole numbers go left and any other goes
+        right; the threshold is not looked at. Digits behind the point are cut off.
+    task : Task, optional
+        What the sums mean; by default they are the values that a regression predicts.
 
     Attributes
     ----------
@@ -66,11 +97,8 @@ class Forest:
         The columns that the tree behind each output splits on: the matrix F of Xu et al., transposed.
     tree_reads : ndarray of bool, shape (n_trees, n_features)
         The same, tree by tree.
-
-    Notes
-    -----
-    NaN exceeds no threshold, so it goes left everywhere, unless ``outputs`` is told what to put in its place. The
-    directions that the original learned for missing values are not kept.
+    knows_missing : bool
+        Whether `missing_left` was given.
 
     Examples
     --------
@@ -100,24 +128,33 @@ class Forest:
         base: Any = 0.0,
         score_of: Any = None,
         feature_names: Sequence[str] | None = None,
+        missing_left: Any = None,
+        categories: Mapping[int, Sequence[int]] | None = None,
+        task: Task | None = None,
     ):
-        self.feature = _column(feature, "feature", np.int64)
-        self.threshold = _column(threshold, "threshold", np.float64)
-        self.left = _column(left, "left", np.int64)
-        self.right = _column(right, "right", np.int64)
-        self.value = _frozen(np.array(value, dtype=np.float64))
+        self.feature = column(feature, "feature", np.int64)
+        self.threshold = column(threshold, "threshold", np.float64)
+        self.left = column(left, "left", np.int64)
+        self.right = column(right, "right", np.int64)
+        self.value = frozen(np.array(value, dtype=np.float64))
         if self.value.ndim == 1:
             self.value = self.value[:, None]
-        self.starts = _column(starts, "starts", np.int64)
+        self.starts = column(starts, "starts", np.int64)
         self.n_features = int(n_features)
-        self.base = _frozen(np.array(base, dtype=np.float64, ndmin=1))
+        self.base = frozen(np.array(base, dtype=np.float64, ndmin=1))
         in_turn = np.arange(self.n_outputs) % len(self.base)
-        self.score_of = _column(in_turn if score_of is None else score_of, "score_of", np.int64)
+        self.score_of = column(in_turn if score_of is None else score_of, "score_of", np.int64)
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
-        self._refuse_misfits()
-        depth, self.tree_reads = self._explored()
-        self.reads = _frozen(np.repeat(self.tree_reads, self.value.shape[1], axis=0))
-        self._arrays = self._flattened(depth)
+        self.task = task
+        self.knows_missing = missing_left is not None
+        anywhere = np.ones(len(self.feature), dtype=bool)
+        self.missing_left = column(missing_left if self.knows_missing else anywhere, "missing_left", np.bool_)
+        self.categories = category_sets(categories, self.feature)
+        refuse_misfits(self)
+        depth, self.tree_reads, self._tree_of = explore(self)
+        self.reads = frozen(np.repeat(self.tree_reads, self.value.shape[1], axis=0))
+        self.arrays = laid_out(self, depth, self._tree_of)
+        self._last_priced: PricedForest | None = None
 
     @classmethod
     def from_model(cls, model: Any) -> Forest:
@@ -126,9 +163,9 @@ class Forest:
         Parameters
         ----------
         model : fitted estimator, Booster or Forest
-            scikit-learn's random forests, extra trees, gradient boosting, histogram gradient boosting, decision trees
-            and AdaBoostClassifier over trees; LightGBM's and XGBoost's boosters and estimators. A Forest is returned
-            as it is.
+            Ours (whatever has a ``forest_``); scikit-learn's random forests, extra trees, gradient boosting,
+            histogram gradient boosting, decision trees and AdaBoostClassifier over trees; LightGBM's and XGBoost's
+            boosters and estimators. A Forest is returned as it is.
 
         Returns
         -------
@@ -154,21 +191,60 @@ class Forest:
         array([[-1., -1.],
                [ 1.,  1.]])
         """
-        columns = list(zip(*trees, strict=True))
-        if not columns:
+        parts = list(trees)
+        if not parts:
             raise ValueError("Forest: there are no trees. Pass at least one.")
-        feature, threshold, left, right, value = columns
-        sizes = [len(each) for each in feature]
+        sizes = [len(tree.feature) for tree in parts]
         starts = np.cumsum([0, *sizes[:-1]])
         shift = np.repeat(starts, sizes)
         return cls(
-            np.concatenate(feature),
-            np.concatenate(threshold),
-            np.concatenate(left) + shift,
-            np.concatenate(right) + shift,
-            np.concatenate(value),
+            np.concatenate([tree.feature for tree in parts]),
+            np.concatenate([tree.threshold for tree in parts]),
+            np.concatenate([tree.left for tree in parts]) + shift,
+            np.concatenate([tree.right for tree in parts]) + shift,
+            np.concatenate([tree.value for tree in parts]),
             starts,
+            missing_left=_missing_left(parts),
+            categories=_categories(parts, starts.tolist()),
             **rest,
+        )
+
+    def prefix(self, n_trees: int) -> Forest:
+        """Return the first trees as a forest.
+
+        Parameters
+        ----------
+        n_trees : int
+            How many, at least one.
+
+        Returns
+        -------
+        Forest
+
+        Examples
+        --------
+        >>> from thrifty.models.boosting.forest import Forest, Tree
+        >>> stump = Tree(feature=[0, -1, -1], threshold=[0.5, 0, 0], left=[1, 0, 0], right=[2, 0, 0], value=[0, -1, 1])
+        >>> Forest.from_trees([stump, stump], n_features=1).prefix(1)
+        Forest(1 tree, 3 nodes, 1 of 1 features read)
+        """
+        if not 1 <= n_trees <= self.n_trees:
+            raise ValueError(f"Forest: n_trees is {n_trees!r}; expected 1 to {self.n_trees}, as many as there are.")
+        kept = (self._tree_of >= 0) & (self._tree_of < n_trees)
+        place = np.cumsum(kept) - 1
+        inner = self.feature != LEAF  # what stands for the children of a leaf may be anything
+        left, right = (np.where(inner, place[np.where(inner, side, 0)], 0) for side in (self.left, self.right))
+        share = self.n_trees / n_trees if self.task and self.task.averaged else 1.0
+        return self.replace(
+            feature=self.feature[kept],
+            threshold=self.threshold[kept],
+            left=left[kept],
+            right=right[kept],
+            value=share * self.value[kept],
+            starts=place[self.starts[:n_trees]],
+            score_of=self.score_of[: n_trees * self.value.shape[1]],
+            missing_left=self.missing_left[kept] if self.knows_missing else None,
+            categories={int(place[node]): codes for node, codes in self.categories.items() if kept[node]},
         )
 
     @property
@@ -190,7 +266,7 @@ class Forest:
         columns : array-like of int, optional
             The outputs wanted, all by default. Columns of X that their trees do not read are never looked at.
         fill : array-like of shape (n_features,), optional
-            What stands in for NaN; without it NaN goes left.
+            What stands in for NaN; without it NaN goes where each split sends it.
 
         Returns
         -------
@@ -202,7 +278,7 @@ class Forest:
         stand_in = np.full(self.n_features, np.nan) if fill is None else np.asarray(fill, dtype=np.float64)
         out = np.empty((len(rows), len(wanted)))
         over_rows(
-            lambda first, last: forest_outputs(self._arrays, wanted, read, stand_in, rows, first, last, out), len(rows)
+            lambda first, last: forest_outputs(self.arrays, wanted, read, stand_in, rows, first, last, out), len(rows)
         )
         return out
 
@@ -210,6 +286,51 @@ class Forest:
         """Return the raw prediction (n, n_scores) of the model that the forest was read from."""
         outputs = self.outputs(X)
         return self.base + np.stack([outputs[:, self.score_of == s].sum(axis=1) for s in range(len(self.base))], axis=1)
+
+    def with_costs(self, costs: Any = None, evaluation_costs: Any = 0.0) -> ForestEstimator:
+        """Return the forest as a budgeted estimator: features bought as paths ask for them, hard caps, lazy sessions.
+
+        Parameters
+        ----------
+        costs : array-like, dict, CostModel or None
+            What each feature costs to acquire; ``None`` means one unit each.
+        evaluation_costs : float or array-like of shape (n_trees,), default=0
+            What evaluating a tree costs each row that enters it.
+
+        Returns
+        -------
+        BudgetedEstimator
+            Fitted: a regressor, classifier or ranker that without a cap predicts what the original predicts. Under a
+            cap a row is answered by the trees that it could pay for: their sum, or their average if the original
+            averages.
+
+        Examples
+        --------
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> from thrifty import Forest
+        >>> from thrifty.datasets import load_heart
+        >>> heart = load_heart()
+        >>> forest = RandomForestClassifier(n_estimators=20, max_depth=4, random_state=0).fit(heart.X, heart.y)
+        >>> model = Forest.from_model(forest).with_costs(heart.costs)
+        >>> bool((model.predict(heart.X) == forest.predict(heart.X)).all())
+        True
+        >>> model.spend(heart.X, cap=100).max() <= 100
+        np.True_
+        >>> model.session(cap=100).next()
+        Acquire(features=('oldpeak',), cost=87.3)
+        """
+        from thrifty.models.boosting.budgeted_forest import budgeted
+
+        return budgeted(self, costs, evaluation_costs)
+
+    def priced(self, cost_model: CostModel, evaluation_costs: Any = 0.0) -> PricedForest:
+        """Return the forest with what it costs; asked for the same again, the same is returned."""
+        from thrifty.models.boosting.priced_forest import PricedForest
+
+        last = self._last_priced
+        if last is None or last.cost_model is not cost_model or last.evaluation_costs is not evaluation_costs:
+            last = self._last_priced = PricedForest(self, cost_model, evaluation_costs)
+        return last
 
     def _rows(self, X: Any) -> np.ndarray:
         rows = np.ascontiguousarray(X)
@@ -221,69 +342,22 @@ class Forest:
 
     def _checked(self, columns: Any) -> np.ndarray:
         wanted = np.asarray(columns, dtype=np.int64)
-        if wanted.ndim != 1 or not _within(wanted, 0, self.n_outputs):
+        if wanted.ndim != 1 or not within(wanted, 0, self.n_outputs):
             raise ValueError(f"Forest: columns is {columns!r}; expected outputs from 0 to {self.n_outputs - 1}.")
         return wanted
 
-    def _refuse_misfits(self) -> None:
-        """Check every index and length: kernels index without looking, and forests also come from files."""
-        n_nodes, inner = len(self.feature), self.feature != LEAF
-        for name in ("threshold", "left", "right", "value"):
-            if len(array := getattr(self, name)) != n_nodes:
-                raise ValueError(f"Forest: {name} has {len(array)} entries for {n_nodes} nodes. Pass one each.")
-        if len(self.score_of) != self.n_outputs:
-            raise ValueError(f"Forest: score_of has {len(self.score_of)} entries for {self.n_outputs} outputs.")
-        if not len(self.starts):
-            raise ValueError("Forest: there are no trees. Pass at least one.")
-        for name, indices, end in (
-            ("feature", self.feature[inner], self.n_features),
-            ("left", self.left[inner], n_nodes),
-            ("right", self.right[inner], n_nodes),
-            ("starts", self.starts, n_nodes),
-            ("score_of", self.score_of, len(self.base)),
-        ):
-            if not _within(indices, 0, end):
-                raise ValueError(f"Forest: {name} holds an index outside 0..{end - 1}.")
-        if np.isnan(self.threshold[inner]).any():
-            raise ValueError("Forest: a threshold is NaN; expected numbers.")
-        if not (np.isfinite(self.value[~inner]).all() and np.isfinite(self.base).all()):
-            raise ValueError("Forest: a leaf or the base is not finite; expected finite numbers.")
-
-    def _explored(self) -> tuple[np.ndarray, np.ndarray]:
-        """Go down all trees level by level; return their depths and what they read."""
-        depth = np.zeros(self.n_trees, dtype=np.int64)
-        reads = np.zeros((self.n_trees, self.n_features), dtype=bool)
-        reached = np.zeros(len(self.feature), dtype=np.int64)
-        node, tree, level = self.starts, np.arange(self.n_trees), 0
-        while node.size:
-            reached += np.bincount(node, minlength=len(reached))
-            if (twice := np.flatnonzero(reached > 1)).size:
-                raise ValueError(f"Forest: node {twice[0]} is reached in two ways; expected trees.")
-            depth[tree] = level
-            inner = self.feature[node] != LEAF
-            node, tree, level = node[inner], tree[inner], level + 1
-            reads[tree, self.feature[node]] = True
-            node, tree = np.concatenate([self.left[node], self.right[node]]), np.concatenate([tree, tree])
-        return depth, _frozen(reads)
-
-    def _flattened(self, depth: np.ndarray) -> ForestArrays:
-        leaf, itself = self.feature == LEAF, np.arange(len(self.feature))
-        return ForestArrays(
-            feature=np.where(leaf, 0, self.feature).astype(np.uint32),
-            threshold=np.where(leaf, np.inf, self.threshold),
-            left=np.where(leaf, itself, self.left).astype(np.uint32),
-            right=np.where(leaf, itself, self.right).astype(np.uint32),
-            value=self.value.copy(),
-            root=self.starts.astype(np.uint32),
-            depth=depth,
-        )
-
     # A frozen value
 
+    def _parts(self) -> dict[str, Any]:
+        parts = {name: getattr(self, name) for name in PARTS}
+        return parts | {"missing_left": self.missing_left if self.knows_missing else None}
+
+    def replace(self, **parts: Any) -> Forest:
+        """Return a forest with some parts of this one replaced, named as they are passed to ``Forest``."""
+        return Forest(**self._parts() | parts)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        arrays = (self.feature, self.threshold, self.left, self.right, self.value, self.starts)
-        rest = {name: getattr(self, name) for name in ("n_features", "base", "score_of", "feature_names")}
-        return _rebuilt, (arrays, rest)
+        return _rebuilt, (self._parts(),)
 
     def __sklearn_clone__(self) -> Forest:
         return self
@@ -293,21 +367,21 @@ class Forest:
         return f"Forest({counts}, {self.reads.any(axis=0).sum()} of {self.n_features} features read)"
 
 
-def _rebuilt(arrays: tuple[np.ndarray, ...], rest: dict[str, Any]) -> Forest:
-    return Forest(*arrays, **rest)
+def _rebuilt(parts: dict[str, Any]) -> Forest:
+    return Forest(**parts)
 
 
-def _column(values: Any, name: str, dtype: type) -> np.ndarray:
-    array = np.array(values)
-    if array.ndim != 1 or not np.can_cast(array.dtype, dtype, "same_kind"):
-        raise ValueError(f"Forest: {name} has shape {array.shape} and dtype {array.dtype}; expected {dtype.__name__}s.")
-    return _frozen(array.astype(dtype))
+def _missing_left(trees: Sequence[Tree]) -> np.ndarray | None:
+    if all(tree.missing_left is None for tree in trees):
+        return None
+    return np.concatenate(
+        [np.ones(len(t.feature), dtype=bool) if t.missing_left is None else t.missing_left for t in trees]
+    )
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
-    array.setflags(write=False)
-    return array
-
-
-def _within(indices: np.ndarray, first: int, end: int) -> bool:
-    return not indices.size or (indices.min() >= first and indices.max() < end)
+def _categories(trees: Sequence[Tree], starts: Sequence[int]) -> dict[int, Sequence[int]]:
+    return {
+        start + node: codes
+        for tree, start in zip(trees, starts, strict=True)
+        for node, codes in (tree.categories or {}).items()
+    }

@@ -38,6 +38,8 @@ class _GreedyMiser(ForestEstimator):
         costs: Any = None,
         cost_weight: float = 1e-3,
         charge: str = "ensemble",
+        lookahead: bool = False,
+        budget: float | None = None,
         evaluation_cost: float = 0.0,
         n_estimators: int = 100,
         learning_rate: float = 0.1,
@@ -59,6 +61,8 @@ class _GreedyMiser(ForestEstimator):
         self.costs = costs
         self.cost_weight = cost_weight
         self.charge = charge
+        self.lookahead = lookahead
+        self.budget = budget
         self.evaluation_cost = evaluation_cost
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
@@ -159,6 +163,8 @@ class _GreedyMiser(ForestEstimator):
             limits=Limits(self.max_depth, self.max_leaf_nodes, self.min_samples_leaf, self.l2_regularization),
             cost_weight=self.cost_weight,
             charge=self.charge,
+            lookahead=self.lookahead,
+            budget=np.inf if self.budget is None else self.budget,
             evaluation_cost=self.evaluation_cost,
             subsample=self.subsample,
             max_features=self.max_features,
@@ -236,6 +242,10 @@ class _GreedyMiser(ForestEstimator):
         bins = self.max_bins
         self._refuse_unless(is_whole(bins, 2) and bins <= MAX_BINS, "max_bins", bins, f"2 to {MAX_BINS}")
         self._refuse_unless(self.charge in CHARGES, "charge", self.charge, " or ".join(map(repr, CHARGES)))
+        judged = not self.lookahead or self.charge == "ensemble"
+        self._refuse_unless(judged, "lookahead", self.lookahead, "False where rows are charged")
+        fine = self.budget is None or is_number(self.budget, 0)
+        self._refuse_unless(fine, "budget", self.budget, "a number of at least 0, or None")
         known = self.scoring is None or callable(self.scoring) or bool(query_metric(self.scoring))
         self._refuse_unless(
             known, "scoring", self.scoring, "None for the loss, 'ndcg@k', 'precision@k', or a function of (y, scores)"
@@ -255,6 +265,12 @@ class GreedyMiserRegressor(_GreedyMiser, ForestRegressor):
         Who pays in training. ``"ensemble"``: the first split on a feature buys it for all rows, as in the paper.
         ``"row"``: a row pays for what its own paths look at, and a split is charged for those of its rows that have
         not paid yet. In prediction rows always buy what their own paths ask for.
+    lookahead : bool, default=False
+        Judge a purchase by what a whole tree makes of it instead of a single split (beyond the paper). Better features
+        where few can be bought, for more training time; only with ``charge="ensemble"``.
+    budget : float, optional
+        Stop buying where this would be exceeded: by the cost of all features bought with ``charge="ensemble"``, and so
+        by no row ever; by the mean spend of the training rows with ``charge="row"``. Evaluation costs count.
     evaluation_cost : float, default=0
         What evaluating one tree costs a row, in the unit of the costs. A round that saves less than this ends the
         boosting.
@@ -368,6 +384,8 @@ class GreedyMiserRanker(_GreedyMiser, ForestRanker):
         costs: Any = None,
         cost_weight: float = 1e-3,
         charge: str = "ensemble",
+        lookahead: bool = False,
+        budget: float | None = None,
         evaluation_cost: float = 0.0,
         n_estimators: int = 100,
         learning_rate: float = 0.1,
@@ -390,6 +408,8 @@ class GreedyMiserRanker(_GreedyMiser, ForestRanker):
             costs=costs,
             cost_weight=cost_weight,
             charge=charge,
+            lookahead=lookahead,
+            budget=budget,
             evaluation_cost=evaluation_cost,
             n_estimators=n_estimators,
             learning_rate=learning_rate,

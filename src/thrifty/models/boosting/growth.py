@@ -23,7 +23,7 @@ from thrifty.kernels.histograms import (
     take_away,
 )
 from thrifty.kernels.threads import over_rows
-from thrifty.models.boosting.accounts import Accounts
+from thrifty.models.boosting.accounts import Accounts, Gratis
 from thrifty.models.boosting.binning import Bins
 from thrifty.models.boosting.forest import LEAF, Tree
 
@@ -94,7 +94,9 @@ class Grower:
     """
 
     def __init__(self, codes: np.ndarray, bins: Bins, accounts: Accounts, limits: Limits, constant_curvature: bool):
-        self.codes, self.bins, self.accounts, self.limits = codes, bins, accounts, limits
+        self.codes, self.bins, self.limits = codes, bins, limits
+        self.accounts: Accounts | Gratis = accounts
+        self._gratis = Gratis(accounts.weight, len(codes))
         self._n_bins = bins.n_bins
         self._rank = _ranked(codes)
         self._n_words = 1 if constant_curvature else 2
@@ -133,6 +135,14 @@ class Grower:
         for node in waiting:
             self._put_away(node)
         return self._finish(drawing, waiting + leaves, saved)
+
+    def saving(self, gradient: np.ndarray, curvature: np.ndarray, bag: np.ndarray, features: np.ndarray) -> float:
+        """Return the loss per row that a tree on some features would save; nothing is paid."""
+        accounts, self.accounts = self.accounts, self._gratis
+        try:
+            return self.grow(gradient, curvature, bag.copy(), bag[:0].copy(), features).saved
+        finally:
+            self.accounts = accounts
 
     def _full(self, n_leaves: int) -> bool:
         return self.limits.max_leaf_nodes is not None and n_leaves >= self.limits.max_leaf_nodes

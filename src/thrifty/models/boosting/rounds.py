@@ -6,6 +6,7 @@ arrays: they are sent down every tree and pay like any other, but no tree is gro
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from thrifty.models.boosting.accounts import CHARGES, Accounts
 from thrifty.models.boosting.binning import Bins
 from thrifty.models.boosting.forest import LEAF, Forest, Tree
 from thrifty.models.boosting.growth import Grower, GrownTree, Limits
+from thrifty.models.boosting.lookahead import Shopper
 from thrifty.models.boosting.losses import Loss
 
 Judge = Callable[[np.ndarray], float]  # of the scores (n_scores, n) of all rows; larger is better
@@ -54,6 +56,13 @@ class Plan:
     subsample: float
     max_features: float
     patience: int | None  # rounds without a better validation score before the end
+    lookahead: bool
+    budget: float
+
+    @property
+    def draws(self) -> bool:
+        """Whether rounds differ in what they are grown on."""
+        return self.subsample < 1 or self.max_features < 1
 
 
 @dataclass(eq=False)
@@ -87,12 +96,20 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
     """Boost as planned."""
     loss = rows.loss
     rate = plan.cost_weight / plan.learning_rate * loss.scale(rows.train)
-    accounts = CHARGES[plan.charge](rows.cost_model, loss.weight, rate)
+    accounts = CHARGES[plan.charge](rows.cost_model, loss.weight, rate, plan.budget)
     grower = Grower(rows.codes, rows.bins, accounts, plan.limits, loss.constant_curvature)
+    shopper = Shopper(accounts) if plan.lookahead and rate > 0 else None
     rounds = Rounds(loss.base(rows.train))
     scores = np.repeat(rounds.base[:, None], rows.codes.shape[1], axis=1)
     for _ in range(plan.n_estimators):
-        grown = _one_round(rows, plan, grower, scores, random)
+        accounts.budget -= plan.evaluation_cost * len(rounds.base)
+        if accounts.budget < 0:
+            break
+        draw = Draw.of(rows, plan, random)
+        derivatives = list(zip(*loss.derivatives(scores), strict=True))
+        if shopper is not None:
+            shopper.shop(lambda some: sum(grower.saving(*each, draw.bag, some) for each in derivatives), draw.features)  # noqa: B023
+        grown = [grower.grow(*each, draw.bag.copy(), draw.rest.copy(), draw.features) for each in derivatives]
         saved = sum(tree.saved for tree in grown)
         if any(tree.n_splits for tree in grown) and saved > rate * plan.evaluation_cost * len(grown):
             for tree, line in zip(grown, scores, strict=True):
@@ -101,29 +118,31 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
             advance(f"loss {rounds.history['loss'][-1]:.5g}, spend {rounds.history['spend'][-1]:.4g}")
             if plan.patience is not None and rounds.n_rounds - rounds.best >= plan.patience:
                 break
-        elif not _draws(plan):
+        elif not plan.draws:
             break  # and so it would be in every round to come
     return rounds
 
 
-def _one_round(
-    rows: CodedRows, plan: Plan, grower: Grower, scores: np.ndarray, random: np.random.Generator
-) -> list[GrownTree]:
-    n_features, n_rows = rows.codes.shape
-    features = np.arange(n_features)
-    if plan.max_features < 1:
-        features = np.sort(random.choice(n_features, max(1, round(plan.max_features * n_features)), replace=False))
-    drawn = np.ones(n_rows, dtype=bool)
-    if plan.subsample < 1:
-        drawn[: rows.n_train] = False
-        drawn[random.choice(rows.n_train, max(1, round(plan.subsample * rows.n_train)), replace=False)] = True
-    drawn[rows.n_train :] = False
-    bag, rest = (np.flatnonzero(each).astype(np.uint32) for each in (drawn, ~drawn))
-    gradients, curvatures = rows.loss.derivatives(scores)
-    return [
-        grower.grow(gradient, curvature, bag.copy(), rest.copy(), features)
-        for gradient, curvature in zip(gradients, curvatures, strict=True)
-    ]
+class Draw(NamedTuple):
+    """What a round is grown on."""
+
+    features: np.ndarray  # that it may split on
+    bag: np.ndarray  # rows it learns from
+    rest: np.ndarray  # rows that are only sent down its trees
+
+    @classmethod
+    def of(cls, rows: CodedRows, plan: Plan, random: np.random.Generator) -> "Draw":
+        """Draw the features and the training rows of a round."""
+        n_features, n_rows = rows.codes.shape
+        features, in_bag = np.arange(n_features), np.zeros(n_rows, dtype=bool)
+        if plan.max_features < 1:
+            features = np.sort(random.choice(n_features, max(1, round(plan.max_features * n_features)), replace=False))
+        if plan.subsample < 1:
+            in_bag[random.choice(rows.n_train, max(1, round(plan.subsample * rows.n_train)), replace=False)] = True
+        else:
+            in_bag[rows.train] = True
+        bag, rest = (np.flatnonzero(each).astype(np.uint32) for each in (in_bag, ~in_bag))
+        return cls(features, bag, rest)
 
 
 def _record(
@@ -143,7 +162,3 @@ def _record(
         record["validation_spend"] = evaluated + float(accounts.spend[rows.held_out].mean())
     for name, value in record.items():
         rounds.history.setdefault(name, []).append(value)
-
-
-def _draws(plan: Plan) -> bool:
-    return plan.subsample < 1 or plan.max_features < 1

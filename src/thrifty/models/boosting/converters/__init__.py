@@ -16,12 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from thrifty.models.boosting.converters import lightgbm, scikit_learn, xgboost
 from thrifty.models.boosting.forest import Forest
+from thrifty.models.boosting.task import task_of
+
+
+def ours(model: Any) -> Forest:
+    """Read an estimator of ours, which has a forest already."""
+    return model.forest_ if model.forest_.task else model.forest_.replace(task=task_of(model))
+
 
 READERS: dict[tuple[str, str], Callable[[Any], Forest]] = {
     ("sklearn", "ForestRegressor"): scikit_learn.averaged_values,
     ("sklearn", "ForestClassifier"): scikit_learn.averaged_probabilities,
-    ("sklearn", "DecisionTreeRegressor"): scikit_learn.tree_values,
-    ("sklearn", "DecisionTreeClassifier"): scikit_learn.tree_probabilities,
+    ("sklearn", "DecisionTreeRegressor"): scikit_learn.averaged_values,
+    ("sklearn", "DecisionTreeClassifier"): scikit_learn.averaged_probabilities,
     ("sklearn", "BaseGradientBoosting"): scikit_learn.gradient_boosting,
     ("sklearn", "BaseHistGradientBoosting"): scikit_learn.hist_gradient_boosting,
     ("sklearn", "AdaBoostClassifier"): scikit_learn.ada_boost,
@@ -29,11 +36,14 @@ READERS: dict[tuple[str, str], Callable[[Any], Forest]] = {
     ("lightgbm", "Booster"): lightgbm.booster,
     ("xgboost", "XGBModel"): xgboost.estimator,
     ("xgboost", "Booster"): xgboost.booster,
+    ("thrifty", "ForestEstimator"): ours,
 }
 
 
 def reader_of(model: Any) -> Callable[[Any], Forest] | None:
     """Return the function that reads such a model, fitted or not; None if there is none."""
+    if isinstance(getattr(model, "forest_", None), Forest):
+        return ours
     ancestry = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(model).__mro__]
     return next((READERS[kind] for kind in ancestry if kind in READERS), None)
 

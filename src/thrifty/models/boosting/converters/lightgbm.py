@@ -10,17 +10,24 @@ from typing import Any
 import numpy as np
 
 from thrifty.models.boosting.forest import LEAF, Forest, Tree
+from thrifty.models.boosting.task import Task
 
 NOTHING = float(np.float32(1e-35))  # values no larger are zero to LightGBM
-ZERO_IS_MISSING = 1  # in the two bits of `decision_type` that say what stands for a missing value
+CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of `decision_type`
+ZERO_IS_MISSING, NAN_IS_MISSING = 1, 2  # in its next two bits, which say what stands for a missing value
+LINKS = {
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), "log"),
+    "cross_entropy": "logit",
+    "cross_entropy_lambda": "softplus",
+}
 
 
 def estimator(model: Any) -> Forest:
     """Read a fitted LightGBM estimator, up to its best iteration if it was stopped early."""
-    return booster(model.booster_, getattr(model, "feature_names_in_", None))
+    return booster(model.booster_, getattr(model, "classes_", None))
 
 
-def booster(model: Any, feature_names: Any = None) -> Forest:
+def booster(model: Any, classes: Any = None) -> Forest:
     """Read a Booster; outputs add up to ``predict(raw_score=True)``."""
     head, *blocks = model.model_to_string().partition("end of trees")[0].split("\nTree=")
     header = _fields(head)
@@ -34,12 +41,34 @@ def booster(model: Any, feature_names: Any = None) -> Forest:
         [_tree(fields, share) for fields in trees],
         n_features=int(header["max_feature_idx"]) + 1,
         base=np.zeros(n_scores),
-        feature_names=feature_names,
+        feature_names=_names(header),
+        task=_task(header.get("objective", "custom"), n_scores, classes, averaged),
     )
 
 
 def _fields(block: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+
+
+def _names(header: dict[str, str]) -> list[str] | None:
+    names = header["feature_names"].split()
+    return None if names == [f"Column_{j}" for j in range(len(names))] else names
+
+
+def _task(objective: str, n_scores: int, classes: Any, averaged: bool) -> Task:
+    name, *options = objective.split()
+    given = dict(option.split(":") for option in options if ":" in option)
+    if classes is None and name not in ("binary", "multiclass", "multiclassova"):
+        ranks = name in ("lambdarank", "rank_xendcg")
+        link = "root" if "sqrt" in options else LINKS.get(name, "identity")
+        return Task("ranking" if ranks else "regression", link=link, averaged=averaged)
+    return Task(
+        "classification",
+        link="one against rest" if name == "multiclassova" else "identity",
+        scale=float(given.get("sigmoid", 1.0)),
+        classes=tuple(range(max(n_scores, 2)) if classes is None else np.asarray(classes).tolist()),
+        averaged=averaged,
+    )
 
 
 def _tree(fields: dict[str, str], share: float) -> Tree:
@@ -57,6 +86,8 @@ def _tree(fields: dict[str, str], share: float) -> Tree:
         left=with_leaves(np.where(left < 0, n_splits + ~left, left), nowhere),
         right=with_leaves(np.where(right < 0, n_splits + ~right, right), nowhere),
         value=with_leaves(np.zeros(n_splits), share * leaves)[:, None],
+        missing_left=with_leaves(_missing_left(fields), nowhere > 0),
+        categories=_categories(fields) if n_splits else None,
     )
 
 
@@ -67,6 +98,25 @@ def _thresholds(fields: dict[str, str]) -> np.ndarray:
     return np.where(np.abs(threshold) <= NOTHING, edge, threshold)
 
 
+def _missing_left(fields: dict[str, str]) -> np.ndarray:
+    """Return where NaN goes: where it learned to, or else where zero goes; among categories always right."""
+    decision = _numbers(fields, "decision_type", int)
+    learned = decision >> 2 & 3 == NAN_IS_MISSING
+    goes_left = np.where(learned, decision & DEFAULT_LEFT > 0, _numbers(fields, "threshold", float) >= 0)
+    return goes_left & ~(decision & CATEGORICAL > 0)
+
+
+def _categories(fields: dict[str, str]) -> dict[int, list[int]]:
+    """Return the categories that go left; `threshold` holds the number of a set of 32-bit words."""
+    edges, words = _numbers(fields, "cat_boundaries", int), _numbers(fields, "cat_threshold", np.uint32)
+    which = _numbers(fields, "threshold", float).astype(int)
+    sets = {}
+    for node in np.flatnonzero(_numbers(fields, "decision_type", int) & CATEGORICAL).tolist():
+        members = words[edges[which[node]] : edges[which[node] + 1]]
+        sets[node] = np.flatnonzero(np.unpackbits(members.view(np.uint8), bitorder="little")).tolist()
+    return sets
+
+
 def _numbers(fields: dict[str, str], key: str, kind: type) -> np.ndarray:
     return np.array(fields.get(key, "").split(), dtype=kind)
 
@@ -74,7 +124,6 @@ def _numbers(fields: dict[str, str], key: str, kind: type) -> np.ndarray:
 def _refuse_unknown(fields: dict[str, str]) -> None:
     missing = _numbers(fields, "decision_type", int) >> 2 & 3
     for present, what in (
-        (int(fields["num_cat"]), "splits on categories"),
         (int(fields.get("is_linear", 0)), "has linear leaves"),
         ((missing == ZERO_IS_MISSING).any(), "takes zero for missing"),
     ):

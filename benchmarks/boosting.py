@@ -1,0 +1,382 @@
+"""Greedy Miser against LightGBM: the same loss where features are free, and what either does with prices.
+
+Spend is what rows pay whose features are fetched as their paths ask for them, for every model alike: LightGBM's go
+through ``Forest.from_model(...).with_costs(...)``.
+"""
+
+from time import perf_counter
+
+import lightgbm
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
+from sklearn.model_selection import StratifiedKFold, train_test_split
+
+from benchmarks.problems import YAHOO_SIZE, correlated_regression, missing
+from benchmarks.report import at_least, at_most, report, table
+from thrifty import CostModel, EarlyExitRanker, Forest, GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
+from thrifty.costs import Ledger
+from thrifty.datasets import load_covtype, load_heart, load_mq2008, load_mslr, load_spambase, load_thyroid
+from thrifty.metrics import CostCurve, area_under_cost_curve, ndcg_at_k
+
+TREES = {"n_estimators": 200, "learning_rate": 0.1, "max_depth": 4, "min_samples_leaf": 20}
+THEIRS = {
+    "n_estimators": 200,
+    "learning_rate": 0.1,
+    "max_depth": 4,
+    "num_leaves": 16,
+    "min_child_samples": 20,
+    "max_bin": 255,
+    "n_jobs": 2,
+    "verbose": -1,
+}
+
+
+def main() -> None:
+    speed()
+    same_loss()
+    prices_go_up()
+    copies_and_bags()
+    spambase()
+    bundles()
+    ranking()
+
+
+# 1. Features are free: as good as LightGBM, in less time
+
+
+def speed() -> None:
+    X, y = correlated_regression(YAHOO_SIZE[0], 200)
+    labels = (y > np.median(y)).astype(int)
+    lines = []
+    for name, target, ours, theirs, scikit_learn in (
+        ("squared loss", y, GreedyMiserRegressor, lightgbm.LGBMRegressor, HistGradientBoostingRegressor),
+        ("log-loss", labels, GreedyMiserClassifier, lightgbm.LGBMClassifier, HistGradientBoostingClassifier),
+    ):
+        ours(cost_weight=0, **{**TREES, "n_estimators": 2}).fit(X[:2000], target[:2000])  # compile
+        model, time = _timed(ours(cost_weight=0, **TREES), X, target)
+        rival, rival_time = _timed(theirs(**THEIRS), X, target)
+        hist = scikit_learn(
+            max_iter=200, max_depth=4, max_leaf_nodes=16, max_bins=255, early_stopping=False, l2_regularization=0
+        )
+        hist_time = _timed(hist, X, target)[1]
+        lines += [
+            at_most(f"{name}: training, in times of LightGBM's", time / rival_time, 0.9),
+            at_most(f"{name}: training, in times of scikit-learn's", time / hist_time, 0.7),
+            at_most(f"{name}: batch prediction, in times of LightGBM's", _predicting(model, rival, X), 1.0),
+        ]
+        row = ours(cost_weight=1e-6, charge="row", **TREES)
+        lines.append(
+            at_most(
+                f"{name}: training with rows charged, in times of LightGBM's",
+                _timed(row, X, target)[1] / rival_time,
+                2.0,
+            )
+        )
+    report(f"Boosting, {len(X)} x 200, 200 trees of depth 4, two threads", lines)
+
+
+def _timed(model, X, y, **rest):
+    start = perf_counter()
+    model.fit(X, y, **rest)
+    return model, perf_counter() - start
+
+
+def _predicting(model, rival, X, repeats=3):
+    times = []
+    for each in (model.predict, lambda rows: rival.predict(rows, num_threads=2)):
+        best = np.inf
+        for _ in range(repeats):
+            start = perf_counter()
+            each(X)
+            best = min(best, perf_counter() - start)
+        times.append(best)
+    return times[0] / times[1]
+
+
+def same_loss() -> None:
+    lines = []
+    for name, splits, loss in (
+        ("covtype, seven classes", _covtype_splits(), "log"),
+        ("spambase, ten folds", _spambase_splits(), "log"),
+        ("correlated regression", _regression_splits(), "squared"),
+    ):
+        if losses := [_both_losses(loss, *split) for split in splits]:
+            ours, theirs = np.mean(losses, axis=0)
+            lines.append(at_most(f"{name}: test loss in times of LightGBM's, {theirs:.4g}", ours / theirs, 1.005))
+    lines += list(_ranking_loss())
+    report("Boosting without prices: test loss beside LightGBM's, same trees", lines)
+
+
+def _both_losses(loss, X, X_test, y, y_test):
+    if loss == "squared":
+        models = GreedyMiserRegressor(cost_weight=0, **TREES), lightgbm.LGBMRegressor(**THEIRS)
+        return [mean_squared_error(y_test, model.fit(X, y).predict(X_test)) for model in models]
+    models = GreedyMiserClassifier(cost_weight=0, **TREES), lightgbm.LGBMClassifier(**THEIRS)
+    return [log_loss(y_test, model.fit(X, y).predict_proba(X_test)) for model in models]
+
+
+def _covtype_splits():
+    if not missing("covtype"):
+        data = load_covtype()
+        rows = np.random.default_rng(0).permutation(len(data.y))[:100_000]
+        yield train_test_split(data.X[rows], data.y[rows], random_state=0)
+
+
+def _spambase_splits():
+    if not missing("spambase"):
+        data = load_spambase()
+        for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(data.X, data.y):
+            yield data.X[train], data.X[test], data.y[train], data.y[test]
+
+
+def _regression_splits():
+    yield train_test_split(*correlated_regression(40_000, 50), random_state=0)
+
+
+def _ranking_loss():
+    if missing("mq2008"):
+        return
+    ndcg = []
+    for fold in range(1, 6):
+        data = load_mq2008(fold=fold)
+        train = ~data.test
+        models = _ranker(data, train, cost_weight=0), _their_ranker(data, train)
+        ndcg.append([_ndcg(data, data.test, model.predict(data.X[data.test])) for model in models])
+    ours, theirs = np.mean(ndcg, axis=0)
+    yield at_least(f"MQ2008, five folds: mean NDCG@5 in times of LightGBM's, {theirs:.4f}", ours / theirs, 0.995)
+
+
+def _ranker(data, train, **options):
+    return GreedyMiserRanker(costs=data.costs, **{**TREES, **options}).fit(
+        data.X[train], data.y[train], qid=data.qid[train]
+    )
+
+
+def _their_ranker(data, train):
+    order = np.flatnonzero(train)[np.argsort(data.qid[train], kind="stable")]
+    sizes = np.unique(data.qid[order], return_counts=True)[1]
+    return lightgbm.LGBMRanker(**THEIRS).fit(data.X[order], data.y[order], group=sizes)
+
+
+def _ndcg(data, rows, scores):
+    return ndcg_at_k(data.y[rows], scores, qid=data.qid[rows], k=5)
+
+
+# 2. Prices do what they should
+
+
+def prices_go_up() -> None:
+    """In half of the rows the target is all A's, in the other half B tells slightly more than A."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(4000, 3))
+    branch, a, b = X.T
+    y = np.where(branch > 0, 10 * a, 1.0 * a + 1.1 * b) + 0.1 * random.normal(size=4000)
+    rows = []
+    for price in (0.0, 1.0, 3.0, 10.0, 30.0):
+        ours = GreedyMiserRegressor(costs=[0.0, price, 0.0], cost_weight=1e-3, n_estimators=20).fit(X, y)
+        penalties = [0.0, 1000 * price, 0.0]
+        options = {**THEIRS, "n_estimators": 20, "cegb_penalty_feature_coupled": penalties}
+        theirs = Forest.from_model(lightgbm.LGBMRegressor(**options).fit(X, y))
+        rows.append((f"{price:g}", str(_uses(ours.forest_, 1)), str(_uses(theirs, 1))))
+    counts = np.array([[int(cell) for cell in row[1:]] for row in rows])
+    table("Splits on feature A while its price goes up", ("price of A", "Greedy Miser", "LightGBM's CEGB"), rows)
+    rises = np.diff(counts, axis=0).max(axis=0)
+    report("A dearer feature is never used more", [at_most("largest rise of the splits on A, ours", rises[0], 0, "")])
+
+
+def _uses(forest, feature):
+    return int((forest.feature == feature).sum())
+
+
+def copies_and_bags() -> None:
+    X, y = correlated_regression(3000, 30)
+    options = {"cost_weight": 1e-3, "n_estimators": 50, "min_samples_leaf": 20}
+    once = GreedyMiserRegressor(**options).fit(X, y)
+    options["min_samples_leaf"] = 80
+    four_times = GreedyMiserRegressor(**options).fit(np.repeat(X, 4, axis=0), np.repeat(y, 4))
+    same = np.array_equal(once.forest_.feature, four_times.forest_.feature)
+    lines = [at_least("four copies of every row: the same splits", float(same), 1, "")]
+    for weight in (3e-4, 1e-3):
+        spends = [
+            GreedyMiserRegressor(charge="row", subsample=share, cost_weight=weight, n_estimators=100, random_state=0)
+            .fit(X, y)
+            .spend(X)
+            .mean()
+            for share in (1.0, 0.8, 0.6, 0.45, 0.3)
+        ]
+        change = np.max(np.abs(np.array(spends) / spends[0] - 1))
+        what = f"rows charged, bags of 0.3 to 1, cost_weight={weight:g}: largest change of spend from {spends[0]:.2f}"
+        lines.append(at_most(what, change, 0.2, ""))
+    report("Copies and bags", lines)
+
+
+# 3. Spambase, a price of one each
+
+
+def spambase() -> None:
+    if missing("spambase"):
+        return
+    data, limits = load_spambase(), (4, 5, 9, 12)
+    scores = np.array([_spambase_scores(data, limits, seed) for seed in range(5)]).mean(axis=0)
+    lines = [
+        at_least(f"AUC at {limit} features, in times of CEGB's {theirs:.4f}", ours / theirs, 1.0)
+        for limit, ours, theirs in zip(limits, *scores, strict=True)
+    ]
+    report("Spambase, 60/20/20, mean of five splits: best of a sweep by validation, tested", lines)
+
+
+def _spambase_scores(data, limits, seed):
+    X, rest, y, y_rest = train_test_split(data.X, data.y, test_size=0.4, random_state=seed, stratify=data.y)
+    held, test, y_held, y_test = train_test_split(rest, y_rest, test_size=0.5, random_state=seed, stratify=y_rest)
+    ours, theirs = [], []
+    for limit in limits:
+        for cost_weight in np.geomspace(3e-3, 2e-4, 8):
+            model = GreedyMiserClassifier(
+                cost_weight=cost_weight, budget=limit, n_estimators=300, early_stopping=True, scoring=roc_auc_score
+            ).fit(X, y, validation=(held, y_held))
+            ours.append((len(model.features_), *_aucs(model.decision_function, held, y_held, test, y_test)))
+    for penalty in np.geomspace(1000, 2, 32):
+        options = {**THEIRS, "n_estimators": 300, "cegb_penalty_feature_coupled": [penalty] * X.shape[1]}
+        stop = lightgbm.early_stopping(20, verbose=False)
+        model = lightgbm.LGBMClassifier(**options)
+        model.fit(X, y, eval_set=[(held, y_held)], eval_metric="auc", callbacks=[stop])
+        used = (model.booster_.feature_importance(iteration=model.best_iteration_) > 0).sum()
+        theirs.append((used, *_aucs(lambda Z, model=model: model.predict_proba(Z)[:, 1], held, y_held, test, y_test)))
+    return [[_best_within(points, limit) for limit in limits] for points in (ours, theirs)]
+
+
+def _aucs(score, held, y_held, test, y_test):
+    return roc_auc_score(y_held, score(held)), roc_auc_score(y_test, score(test))
+
+
+def _best_within(points, limit):
+    """Return the test score of the point that validates best among those of so many features."""
+    return max(((valid, test) for used, valid, test in points if used <= limit), default=(0.5, 0.5))[1]
+
+
+# 4. Prices that are shared
+
+
+def bundles() -> None:
+    rows = [_bundled("8 bundles of 5 among 40", *_panels())]
+    rows += [] if missing("thyroid") else [_bundled("thyroid", *_thyroid())]
+    rows.append(_bundled("heart, ten times five folds", *_heart()))
+    header = ("", "Greedy Miser, rows charged", "Greedy Miser", "CEGB, coupled", "CEGB, lazy")
+    table("Prices with bundles: mean error between no spend and full spend (area over the curve)", header, rows)
+
+
+def _bundled(name, X, y, costs, splits):
+    areas = []
+    for contender in (_miser_of_rows, _miser, _coupled, _lazy):
+        points = np.mean([contender(X[train], y[train], X[test], y[test], costs) for train, test in splits], axis=0)
+        curve = CostCurve(points[:, 0], points[:, 1])
+        baseline = max(np.mean(y == c) for c in np.unique(y))
+        areas.append(1 - area_under_cost_curve(curve, limits=(0, costs.total), baseline=baseline))
+    return name, *(f"{area:.4f}" for area in areas)
+
+
+def _miser_of_rows(X, y, X_test, y_test, costs):
+    return _miser(X, y, X_test, y_test, costs, charge="row")
+
+
+def _miser(X, y, X_test, y_test, costs, charge="ensemble"):
+    weights = np.geomspace(0.3, 3e-5, 24) / costs.total
+    models = GreedyMiserClassifier(costs=costs, charge=charge, n_estimators=100).path(X, y, cost_weights=weights)
+    return [(model.spend(X_test).mean(), model.score(X_test, y_test)) for model in models]
+
+
+def _coupled(X, y, X_test, y_test, costs, kind="coupled", scale=1.0):
+    prices = Ledger(costs).prices  # of each feature on its own: CEGB knows no bundles
+    points = []
+    for weight in np.geomspace(3, 3e-4, 24) / costs.total * len(X) * scale:
+        options = {**THEIRS, "n_estimators": 100, f"cegb_penalty_feature_{kind}": (weight * prices).tolist()}
+        model = Forest.from_model(lightgbm.LGBMClassifier(**options).fit(X, y)).with_costs(costs)
+        points.append((model.spend(X_test).mean(), model.score(X_test, y_test)))
+    return points
+
+
+def _lazy(X, y, X_test, y_test, costs):
+    return _coupled(X, y, X_test, y_test, costs, "lazy", 1 / len(X))
+
+
+def _panels():
+    """Eight quantities, each read by five panels with more or less noise; the answer needs several of them."""
+    random = np.random.default_rng(0)
+    hidden = random.normal(size=(6000, 8))
+    panel, member = np.divmod(np.arange(40), 5)
+    X = hidden[:, (panel + member) % 8] + random.uniform(0.2, 1.2, size=40) * random.normal(size=(6000, 40))
+    y = (hidden[:, 0] + hidden[:, 1] + np.sign(hidden[:, 2]) * hidden[:, 3] + 0.5 * hidden[:, 4] > 0).astype(int)
+    panels = {f"panel {k}": (tuple(np.flatnonzero(panel == k).tolist()), 5.0) for k in range(8)}
+    return X, y, CostModel(np.full(40, 0.2), bundles=panels), [(np.arange(3000), np.arange(3000, 6000))]
+
+
+def _thyroid():
+    data = load_thyroid()
+    return data.X, data.y, data.costs, [(np.flatnonzero(~data.test), np.flatnonzero(data.test))]
+
+
+def _heart():
+    data = load_heart()
+    folds = [StratifiedKFold(5, shuffle=True, random_state=seed).split(data.X, data.y) for seed in range(10)]
+    return data.X, data.y, data.costs, [split for fold in folds for split in fold]
+
+
+# 5. Web search
+
+
+def ranking() -> None:
+    for name, load in (("mq2008", load_mq2008), ("mslr", load_mslr)):
+        if not missing(name):
+            _ranking(name, load())
+
+
+def _ranking(name, data):
+    train = ~(data.test | data.validation)
+    held = data.X[data.validation], data.y[data.validation], data.qid[data.validation]
+    options = {"n_estimators": 300, "early_stopping": True, "n_iter_no_change": 40, "scoring": "ndcg@5"}
+    template = GreedyMiserRanker(costs=data.costs, **{**TREES, **options})
+    full = _fitted(template.set_params(cost_weight=0), data, train, held)
+    rows = [_point("all features, cost_weight=0", full, data)]
+    weights = np.geomspace(1e-2, 1e-6, 16)
+    for charge in ("ensemble", "row"):
+        template.set_params(charge=charge)
+        models = template.path(data.X[train], data.y[train], qid=data.qid[train], validation=held, cost_weights=weights)
+        rows += [_point(f"Greedy Miser, charge={charge!r}, {m.cost_weight:.1e}", m, data) for m in models]
+    for n_trees in (5, 20, 60):
+        prefix = GreedyMiserRanker(costs=data.costs, cost_weight=0, **{**TREES, "n_estimators": n_trees})
+        rows.append(_point(f"stage-wise regression, {n_trees} trees", _fitted(prefix, data, train, None), data))
+    for s in (0.2, 0.5, 1.0):
+        rows.append(
+            _point(
+                f"early exit, s={s:g}", _fitted(EarlyExitRanker(full, costs=data.costs, s=s), data, train, None), data
+            )
+        )
+    table(f"{name}: NDCG@5 and mean spend of test documents", ("", "spend", "NDCG@5", "features"), rows)
+    _state_ratio(name, rows)
+
+
+def _fitted(model, data, train, held):
+    rest = {} if held is None else {"validation": held}
+    return model.fit(data.X[train], data.y[train], qid=data.qid[train], **rest)
+
+
+def _point(what, model, data):
+    rows = data.test
+    by_query = {"qid": data.qid[rows]} if isinstance(model, EarlyExitRanker) else {}
+    acquisition = model.acquire(data.X[rows], **by_query)
+    n_features = f"{acquisition.acquired.sum(axis=1).mean():.1f}"
+    return what, f"{acquisition.spend.mean():.1f}", f"{_ndcg(data, rows, acquisition.prediction):.4f}", n_features
+
+
+def _state_ratio(name, rows):
+    spend, ndcg = (np.array([float(row[column]) for row in rows]) for column in (1, 2))
+    near = ndcg >= ndcg[0] - 0.005
+    report(
+        f"{name}: within 0.005 of the unconstrained NDCG@5",
+        [at_most("cheapest spend, as a share of the unconstrained", spend[near].min() / spend[0], 0.1, "")],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Serving a forest: batch prediction against LightGBM's own, what caps and masks cost on top, one row at a time."""
+
+import lightgbm
+import numpy as np
+
+from benchmarks.problems import YAHOO_SIZE, correlated_regression
+from benchmarks.report import at_most, ratio, report, seconds
+from thrifty import EarlyExitRanker, Forest
+from thrifty.kernels.threads import n_threads
+from thrifty.models.session import drive
+
+N_FEATURES, N_TREES, MAX_DEPTH = 200, 200, 4
+N_DOCUMENTS = 24  # of a query
+
+
+def main() -> None:
+    X, y = correlated_regression(YAHOO_SIZE[0], N_FEATURES)
+    booster = boosted(X, y)
+    prices = np.random.default_rng(0).choice([1.0, 5.0, 20.0, 50.0, 150.0], N_FEATURES)
+    model = Forest.from_model(booster).with_costs(prices)
+    qid = np.arange(len(X)) // N_DOCUMENTS
+    ranker = EarlyExitRanker(model.forest_, costs=prices, n_checkpoints=20, s=1.0).fit(X, y - y.min(), qid=qid)
+    middling = float(np.median(model.spend(X))) / 2
+    ranker.predict(X[:100], qid=qid[:100])  # compile
+
+    def against_lightgbm(work):
+        return ratio(work, lambda: booster.predict(X), 5)
+
+    difference = float(np.abs(model.predict(X) - booster.predict(X)).max())
+    lines = [
+        at_most("largest difference of predictions", difference, 1e-12, ""),
+        at_most("predict, in times of LightGBM's", against_lightgbm(lambda: model.predict(X)), 1.0),
+        at_most("spend", against_lightgbm(lambda: model.spend(X)), 1.0),
+        at_most("with .acquired looked at", against_lightgbm(lambda: model.acquire(X).acquired), 2.0),
+        at_most("predict under half of what rows want", against_lightgbm(lambda: model.predict(X, middling)), 1.0),
+        at_most(
+            "predict under what the median row wants", against_lightgbm(lambda: model.predict(X, 2 * middling)), 2.0
+        ),
+        at_most("early exit by query", against_lightgbm(lambda: ranker.predict(X, qid=qid)), 5.0),
+        at_most("a step of a session", step_microseconds(model, X[:20]), 20, "us"),
+    ]
+    report(f"Forest, {X.shape[0]} x {N_FEATURES}, {N_TREES} trees of depth {MAX_DEPTH}", lines)
+
+
+def boosted(X, y):
+    parameters = {"max_depth": MAX_DEPTH, "num_leaves": 2**MAX_DEPTH, "num_threads": n_threads(), "verbose": -1}
+    return lightgbm.train(parameters, lightgbm.Dataset(X, y), N_TREES)
+
+
+def step_microseconds(model, X):
+    """Time whole sessions, per feature asked for."""
+    rows = [dict(enumerate(row.tolist())) for row in X]
+
+    def run():
+        for row in rows:
+            drive(model.session(), row.__getitem__)
+
+    return 1e6 * seconds(run, 5) / model.acquire(X).acquired.sum()
