@@ -10,7 +10,7 @@ A tree is nested: ("leaf", value), or ("split", feature, threshold, missing_left
 """
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def splits(X, rows, gradient, curvature, weight, min_leaf):
         there = [i for i in rows if not math.isnan(X[i][feature])]
         missing = [i for i in rows if math.isnan(X[i][feature])]
         values = sorted({X[i][feature] for i in range(len(X)) if not math.isnan(X[i][feature])})
-        thresholds = [(a + b) / 2 for a, b in zip(values, values[1:], strict=False)] + [math.inf]
+        thresholds = [(a + b) / 2 for a, b in pairwise(values)] + [math.inf]
         for missing_left, threshold in product((False, True) if missing else (None,), thresholds):
             left = [i for i in there if X[i][feature] <= threshold]
             right = [i for i in there if X[i][feature] > threshold]
@@ -130,7 +130,7 @@ def answer(tree, row):
 
 
 def lambdas(scores, labels):
-    """LambdaRank of one query, every pair, with the two normalisations of the kernel; returns first and second derivatives."""
+    """First and second derivatives of LambdaRank: every pair of one query, normalised twice as the kernel says."""
     n = len(scores)
     order = sorted(range(n), key=lambda i: -scores[i])
     rank = {i: r for r, i in enumerate(order)}

@@ -13,21 +13,18 @@ def choose_cuts(weight, max_bins, cuts):
     Bins weigh about the same, except that a value heavier than a bin should be gets one of its own and leaves more
     bins to the others.
     """
-    total = weight.sum()
-    n_heavy, heavy_weight = 0, 0.0
-    for k in range(weight.size):
-        if weight[k] * max_bins >= total:
-            n_heavy += 1
-            heavy_weight += weight[k]
-    size = (total - heavy_weight) / max(max_bins - n_heavy, 1)
+    heavy = weight * max_bins >= weight.sum()
+    left_over, n_bins = weight[~heavy].sum(), max(max_bins - heavy.sum(), 1)  # what the others share, and in how many
     n_cuts, inside = 0, 0.0
     for k in range(weight.size - 1):
         inside += weight[k]
-        full = inside >= size or weight[k] * max_bins >= total
-        before_heavy = weight[k + 1] * max_bins >= total and inside * 2 >= size
-        if (full or before_heavy) and n_cuts < max_bins - 1:
+        size = left_over / n_bins
+        full = heavy[k] or inside >= size or (heavy[k + 1] and 2 * inside >= size)
+        if full and n_cuts < max_bins - 1:
             cuts[n_cuts] = k
             n_cuts += 1
+            if not heavy[k]:
+                left_over, n_bins = left_over - inside, max(n_bins - 1, 1)
             inside = 0.0
     return n_cuts
 

@@ -16,8 +16,6 @@ from numba import njit
 
 from thrifty.kernels.forest import TOGETHER, add_trees, copy_columns, goes_right
 
-STRETCH = 32  # rounds: the bill of a block takes as long as a few trees, the walk of a row alone as long as many
-
 
 class UnitArrays(NamedTuple):
     """What features cost, as the kernels see it: units, in ticks, and who pays for them."""
@@ -36,13 +34,13 @@ class UnitArrays(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def buy_rows(forest, units, columns, X, cap, first, last, sums, spend, exits, acquired):
+def buy_rows(forest, units, columns, stretch, X, cap, first, last, sums, spend, exits, acquired):
     """Send rows first..last through the rounds, each under its cap.
 
-    `columns` are those of X that the trees read. `acquired` (n, d) is written too, unless it has no rows.
+    `columns` are those of X that the trees read; a bill is made out every `stretch` rounds; `acquired` (n, d) is
+    written too, unless it has no rows.
     """
     base, round_at, n_rounds, d = forest.base, units.round_at, units.round_ticks.size, X.shape[1]
-    stretch = n_rounds if unlimited(cap, first, last) else STRETCH
     values, fill = np.zeros((d + 1, TOGETHER)), np.full(d, np.nan)
     seen, seen_before = np.zeros((d + 1, TOGETHER), np.uint8), np.zeros((d + 1, TOGETHER), np.uint8)
     totals, totals_before = np.zeros((base.size, TOGETHER)), np.zeros((base.size, TOGETHER))
@@ -80,15 +78,6 @@ def buy_rows(forest, units, columns, X, cap, first, last, sums, spend, exits, ac
             if going[r]:
                 take_back(units, seen, totals, r, bought, paid, sums[start + r])
                 write_row(start + r, ticks[0, r] / units.scale, n_rounds, bought, spend, exits, acquired)
-
-
-@njit(cache=True, nogil=True)
-def unlimited(cap, first, last):
-    """Tell whether no row of a block has a cap."""
-    for i in range(first, last):
-        if cap[i] < np.inf:
-            return False
-    return True
 
 
 @njit(cache=True, nogil=True)

@@ -140,7 +140,7 @@ def _scan(histogram, total, order, n_places, scales, least_weight, ridge, missin
     whose answer is settled hardly count, and a step that they alone would decide would be a giant one.
     """
     two = histogram.shape[1] == 2
-    left, left_curvature = np.int64(0), np.int64(0)
+    left, left_curvature = 0, 0
     if missing_left:
         left = histogram[MISSING, 0]
         left_curvature = histogram[MISSING, 1] if two else 0
@@ -152,7 +152,7 @@ def _scan(histogram, total, order, n_places, scales, least_weight, ridge, missin
     for place in range(n_places):
         left += histogram[order[place], 0]
         right = total[0] - left
-        right_curvature = np.int64(0)
+        right_curvature = 0
         if two:
             left_curvature += histogram[order[place], 1]
             right_curvature = total[1] - left_curvature

@@ -315,7 +315,7 @@ def as_counts(weight: np.ndarray) -> np.ndarray:
 
 def is_whole(value: Any, minimum: int) -> bool:
     """Tell whether a parameter is a whole number, not a bool, of at least `minimum`."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and bool(value >= minimum)
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= minimum
 
 
 def is_number(value: Any, minimum: float = -np.inf) -> bool:

@@ -145,11 +145,11 @@ SERVED = {
 }
 
 
-@pytest.mark.parametrize("evaluation_costs", [0.0, 0.3])
+@pytest.mark.parametrize(("evaluation_costs", "dtype"), [(0.0, np.float64), (0.3, np.float32)])
 @pytest.mark.parametrize("model", SERVED.values(), ids=SERVED)
-def test_a_session_is_a_batch_of_one(model, evaluation_costs):
+def test_a_session_is_a_batch_of_one(model, evaluation_costs, dtype):
     budgeted = Forest.from_model(model).with_costs(PRICES, evaluation_costs)
-    holey = np.where(random.random(X.shape) < 0.1, np.nan, X)[:25]
+    holey = np.where(random.random(X.shape) < 0.1, np.nan, X)[:25].astype(dtype)
     for cap in CAPS:
         batch = budgeted.acquire(holey, cap)
         assert (batch.spend <= cap).all()

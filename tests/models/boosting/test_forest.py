@@ -126,6 +126,8 @@ def test_a_forest_is_frozen():
     assert forest.outputs([[0.0, 1.0]])[0, 0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
         forest.threshold[0] = 7.0
+    with pytest.raises(TypeError):
+        forest.categories[0] = (1,)
     assert clone(forest) is forest
     assert Forest.from_model(forest) is forest
 

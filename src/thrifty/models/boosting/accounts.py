@@ -55,6 +55,10 @@ class Accounts(ABC):
         """Return what the split of a node would have to pay, feature by feature, in loss per row."""
 
     @abstractmethod
+    def unpaid(self, state: Any) -> np.ndarray:
+        """Return the share of each feature's price that is unpaid at a node."""
+
+    @abstractmethod
     def divide(self, state: Any, smaller: np.ndarray) -> tuple[Any, Any]:
         """Return the states of a node's children, the smaller one (of these rows) first."""
 
@@ -77,6 +81,10 @@ class EnsembleAccounts(Accounts):
         """Return the rate times what is unpaid of each feature, infinity beyond the budget."""
         return np.where(self.ledger.affordable(self.budget), self.rate * self.ledger.prices, np.inf)
 
+    def unpaid(self, state: None) -> np.ndarray:
+        """Return 1 for what is not bought yet, else 0."""
+        return (self.ledger.prices > 0).astype(float)
+
     def divide(self, state: None, smaller: np.ndarray) -> tuple[None, None]:
         """Nodes have no state of their own."""
         return None, None
@@ -95,6 +103,11 @@ class RowAccounts(Accounts):
         """Return the rate times what is unpaid of each feature, by the share of rows that would pay it."""
         charge = self._charge(state)
         return np.where(self._mean + charge <= self.budget, self.rate * charge, np.inf)
+
+    def unpaid(self, state: "_Standing") -> np.ndarray:
+        """Return the share that the node's rows have yet to pay."""
+        full = self._requirement @ self._prices * (state.weight / self._whole)
+        return np.divide(self._charge(state), full, out=np.zeros_like(full), where=full > 0)
 
     def _charge(self, state: "_Standing") -> np.ndarray:
         """Return by how much a split on each feature would raise the mean spend."""
@@ -137,6 +150,8 @@ class Gratis:
         """Return zeros."""
         return self._nothing
 
+    unpaid = penalties
+
     def divide(self, state: None, smaller: np.ndarray) -> tuple[None, None]:
         """Nodes have no state of their own."""
         return None, None
@@ -155,4 +170,4 @@ class _Standing:
         self.weight, self.paid = weight, paid
 
 
-CHARGES = {"ensemble": EnsembleAccounts, "row": RowAccounts}
+CHARGES: dict[str, type[EnsembleAccounts] | type[RowAccounts]] = {"ensemble": EnsembleAccounts, "row": RowAccounts}

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from thrifty.models.base import is_whole
-from thrifty.models.boosting.accounts import CHARGES
+from thrifty.models.boosting.accounts import EnsembleAccounts
 from thrifty.models.boosting.binning import MAX_BINS, Bins
 from thrifty.models.boosting.estimator import ForestClassifier
 from thrifty.models.boosting.forest import LEAF, Forest, Tree
@@ -32,7 +32,7 @@ class Voter(NamedTuple):
     """A tree of AdaBoost: its leaves vote +-1."""
 
     tree: Tree
-    votes: np.ndarray  # (n,) what it votes on the training rows
+    votes: np.ndarray  # (n,) int8, what it votes on the training rows
     weight: float
 
 
@@ -118,8 +118,10 @@ class AdaBoostRSClassifier(ForestClassifier):
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         limits = Limits(self.max_depth, None, self.min_samples_leaf, 0.0)
         bins = Bins.of(X, count, MAX_BINS, np.zeros(X.shape[1], dtype=bool), random)
-        nothing_charged = CHARGES["ensemble"](self.cost_model_, count, 0.0)
-        grower = Grower(bins.codes(X), bins, nothing_charged, limits, constant_curvature=False)
+        nothing_charged = EnsembleAccounts(self.cost_model_, count, 0.0)
+        grower = Grower(
+            bins.codes(X), bins, nothing_charged, limits, constant_curvature=False, all_weight=float(count.sum())
+        )
         self._settle(ada_boost(grower, targets[:, 0], count, self.n_estimators), targets, count, random)
         return self
 
@@ -132,13 +134,12 @@ class AdaBoostRSClassifier(ForestClassifier):
         order = np.argsort(first_time)
         drawn, self.draws_ = drawn[order], times[order]
         shares = self.draws_ * costs[drawn] / (self.draws_ @ costs[drawn])
-        vote = sum(share * voters[t].votes for t, share in zip(drawn.tolist(), shares.tolist(), strict=True))
+        picked = [(voters[t], share) for t, share in zip(drawn.tolist(), shares.tolist(), strict=True)]
+        vote = sum(share * voter.votes for voter, share in picked)
         slope, offset = fit_log_odds(np.reshape(vote, (-1, 1)), targets, count)
-        self._prior = prior_log_odds(targets, count)
-        trees = [
-            _scaled(voters[t].tree, slope * share) for t, share in zip(drawn.tolist(), shares.tolist(), strict=True)
-        ]
+        trees = [voter.tree._replace(value=slope * share * voter.tree.value) for voter, share in picked]
         self.forest_ = Forest.from_trees(trees, n_features=self.n_features_in_, base=offset)
+        self._prior = prior_log_odds(targets, count)
 
     def _tree_costs(self, voters: list[Voter]) -> np.ndarray:
         """Return what the features of each tree cost, never nothing."""
@@ -163,23 +164,23 @@ def ada_boost(grower: Grower, targets: np.ndarray, count: np.ndarray, n_estimato
     """
     everyone, nobody = np.arange(len(targets), dtype=np.uint32), np.arange(0, dtype=np.uint32)
     features = np.arange(len(grower.codes))
-    weight, voters, constant = count.copy(), [], None
+    voters: list[Voter] = []
+    constants: list[Voter] = []
+    weight = count.copy()
     for _ in range(n_estimators):
         grown = grower.grow(-weight * targets, weight, everyone.copy(), nobody, features)
         leaning = np.zeros(len(targets))
         grown.add_to(leaning, 1.0)
-        votes = np.where(leaning > 0, 1.0, -1.0)
+        votes = np.where(leaning > 0, 1, -1).astype(np.int8)
         error = max(weight @ (votes != targets) / weight.sum(), SMALLEST_ERROR)
         voter = Voter(_voting(grown.as_tree(1.0)), votes, 0.5 * np.log(1 / error - 1))
-        if voter.tree.feature[0] != LEAF and error < 0.5:
-            voters.append(voter)
-        else:
-            constant = constant or voter._replace(weight=1.0)
+        decides = voter.tree.feature[0] != LEAF and error < 0.5
+        (voters if decides else constants).append(voter)
         if error >= 0.5 or error == SMALLEST_ERROR:
             break
         weight *= np.exp(-voter.weight * votes * targets)
         weight *= count.sum() / weight.sum()
-    return voters or [constant]
+    return voters or [constants[0]._replace(weight=1.0)]
 
 
 def _voting(tree: Tree) -> Tree:
@@ -190,7 +191,3 @@ def _voting(tree: Tree) -> Tree:
         if feature[left] == feature[right] == LEAF and value[left] == value[right]:
             feature[node], value[node] = LEAF, value[left]
     return tree._replace(feature=feature, value=value)
-
-
-def _scaled(tree: Tree, factor: float) -> Tree:
-    return tree._replace(value=factor * tree.value)

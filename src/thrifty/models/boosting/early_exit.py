@@ -143,7 +143,7 @@ class EarlyExitRanker(ForestRanker):
         if qid is None:
             return super().acquire(X, cap)
         check_is_fitted(self)
-        queries = self._queries(qid, X, None)
+        queries = np.asarray(self._queries(qid, X, None))
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
         n_checkpoints = len(self.checkpoints_)
         widths = self.s * np.linspace(1.0, 0.0, n_checkpoints)

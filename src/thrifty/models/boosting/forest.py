@@ -15,6 +15,7 @@ categories instead, which go left; and each says where a missing value goes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ __all__ = ["LEAF", "Forest", "Tree"]
 
 PARTS = (
     *("feature", "threshold", "left", "right", "value", "starts"),
-    *("n_features", "base", "score_of", "feature_names", "categories", "task"),
+    *("n_features", "base", "score_of", "feature_names", "task"),
 )
 
 
@@ -149,7 +150,7 @@ class Forest:
         self.knows_missing = missing_left is not None
         anywhere = np.ones(len(self.feature), dtype=bool)
         self.missing_left = column(missing_left if self.knows_missing else anywhere, "missing_left", np.bool_)
-        self.categories = category_sets(categories, self.feature)
+        self.categories = MappingProxyType(category_sets(categories, self.feature))
         refuse_misfits(self)
         depth, self.tree_reads, self._tree_of = explore(self)
         self.reads = frozen(np.repeat(self.tree_reads, self.value.shape[1], axis=0))
@@ -172,6 +173,8 @@ class Forest:
         Forest
             Random forests for classification put out probabilities: of the second class if there are two, else one
             output per class and tree. Boosters of several classes have a tree per class and round, one output each.
+            Where missing values and categories go is kept. Categories with names are known by their codes, so pass
+            ``column.cat.codes`` in place of a pandas column.
         """
         if isinstance(model, Forest):
             return model
@@ -350,7 +353,8 @@ class Forest:
 
     def _parts(self) -> dict[str, Any]:
         parts = {name: getattr(self, name) for name in PARTS}
-        return parts | {"missing_left": self.missing_left if self.knows_missing else None}
+        missing_left = self.missing_left if self.knows_missing else None
+        return parts | {"missing_left": missing_left, "categories": dict(self.categories)}
 
     def replace(self, **parts: Any) -> Forest:
         """Return a forest with some parts of this one replaced, named as they are passed to ``Forest``."""

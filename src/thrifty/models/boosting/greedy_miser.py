@@ -199,13 +199,13 @@ class _GreedyMiser(ForestEstimator):
 
     def _given(self, validation: Any) -> Table:
         X, y, qid = given_rows(self, validation)
-        return Table(X, y, self._encoded(y), np.ones(len(X)), qid)
+        return Table(X, y, self._encoded(y), np.ones(len(X)), self._queries(qid, X, None))
 
     def _judge(self, held: Table, loss: Loss, where: slice) -> Judge:
         """Return how held-out rows are scored."""
-        if by_query := query_metric(self.scoring):
-            name, k = by_query
-            return lambda scores: float(BY_QUERY[name](held.y, scores[0, where], qid=held.qid, k=k))
+        if (by_query := query_metric(self.scoring)) and held.qid is not None:
+            (name, k), qid = by_query, held.qid
+            return lambda scores: float(BY_QUERY[name](held.y, scores[0, where], qid=qid, k=k))
         if self.scoring is None:
             return lambda scores: -loss.value(scores, where)
         return lambda scores: float(self.scoring(held.y, scores[:, where].T if len(scores) > 1 else scores[0, where]))
@@ -457,4 +457,5 @@ class GreedyMiserRanker(_GreedyMiser, ForestRanker):
     def _loss(self, rows: Table) -> Loss:
         if self.loss == "squared_error":
             return SquaredError(rows.targets[:, 0], rows.weight)
+        assert rows.qid is not None  # see _queries
         return LambdaRank(rows.targets[:, 0], rows.weight, rows.qid)

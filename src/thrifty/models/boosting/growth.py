@@ -28,6 +28,7 @@ from thrifty.models.boosting.binning import Bins
 from thrifty.models.boosting.forest import LEAF, Tree
 
 WORTH_A_THREAD = 50_000  # cells of a histogram's data
+CUTS = 16  # of a feature, that are about independent of each other
 NOISE = 1e-12  # a gain below this share of what there is to gain is rounding
 
 
@@ -91,15 +92,26 @@ class Grower:
     limits : Limits
     constant_curvature : bool
         Whether curvatures are weights.
+    all_weight : float
+        Of the rows that bags are drawn from.
     """
 
-    def __init__(self, codes: np.ndarray, bins: Bins, accounts: Accounts, limits: Limits, constant_curvature: bool):
+    def __init__(
+        self,
+        codes: np.ndarray,
+        bins: Bins,
+        accounts: Accounts,
+        limits: Limits,
+        constant_curvature: bool,
+        all_weight: float,
+    ):
         self.codes, self.bins, self.limits = codes, bins, limits
         self.accounts: Accounts | Gratis = accounts
         self._gratis = Gratis(accounts.weight, len(codes))
         self._n_bins = bins.n_bins
         self._rank = _ranked(codes)
         self._n_words = 1 if constant_curvature else 2
+        self._all_weight = all_weight
         self._idle: list[np.ndarray] = []  # histograms to be used again
 
     def grow(
@@ -123,7 +135,8 @@ class Grower:
         state = self.accounts.open(bag, self._weight)
         root = _Node(drawing.add(), 0, slice(0, len(bag)), slice(0, len(rest)), total, state)
         self._study(root, None, None)
-        waiting, leaves, saved = [root], [], 0.0
+        waiting, saved = [root], 0.0
+        leaves: list[_Node] = []
         while waiting:
             node = max(waiting, key=lambda each: each.net)
             if not node.net > self._least or self._full(len(waiting) + len(leaves)):
@@ -156,10 +169,22 @@ class Grower:
         self._scales = np.array([_scale(steepness, 32), _scale(self._weight, 29), _scale(bend, 61)])
         self._least_weight = max(1, round(self.limits.min_samples_leaf * self._scales[1]))
         self._least = NOISE * (steepness / self._weight) ** 2 * self._weight / bend if bend > 0 else np.inf
+        self._flattery = self._chance(gradient, bend)
         self._words = np.empty((len(bag), self._n_words), dtype=np.int64)
         pack_words(gradient, weight, curvature, self._scales, self._words)
         self._spare = np.empty_like(self._words), np.empty(max(len(bag), len(self._rest)), dtype=bag.dtype)
         self._no_words = np.empty((len(self._rest), 0), dtype=np.int64)
+
+    def _chance(self, gradient: np.ndarray, bend: float) -> float:
+        """Return by how much more a bag flatters the best of its splits than all rows would, in loss per row.
+
+        Where nothing is to be gained, a split seems to save half of `spread` times a chi-square, and the best of many
+        that times twice their logarithm; per row this is the more, the fewer rows there are. Purchases are forever, so
+        they are not made on it.
+        """
+        spread = float(gradient @ gradient) / bend if bend > 0 else 0.0
+        fewer = max(0.0, 1.0 / self._weight - 1.0 / self._all_weight)
+        return spread * np.log(CUTS * len(self._features)) * fewer
 
     # Looking for splits
 
@@ -203,6 +228,8 @@ class Grower:
         """Choose the split of the largest net gain; of equal ones the cheapest."""
         assert node.found is not None
         penalties = self.accounts.penalties(node.state)
+        if self._flattery > 0:
+            penalties = penalties + self._flattery * self.accounts.unpaid(node.state)
         net = node.found[:, 0] / self._weight - penalties
         node.net = float(net.max())
         best = np.flatnonzero(net == node.net)
@@ -279,7 +306,7 @@ class Grower:
 class GrownTree:
     """A tree, the step of each leaf, the rows that ended there, and the net gain of all splits."""
 
-    def __init__(self, drawing: _Drawing, steps: np.ndarray, rows: dict[int, tuple[np.ndarray, ...]], saved: float):
+    def __init__(self, drawing: _Drawing, steps: np.ndarray, rows: dict[int, tuple[np.ndarray, np.ndarray]], saved: float):
         self._drawing, self._steps, self._rows, self.saved = drawing, steps, rows, saved
 
     @property

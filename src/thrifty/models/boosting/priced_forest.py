@@ -22,7 +22,7 @@ from thrifty.kernels.threads import over_rows
 from thrifty.models.base import Run
 from thrifty.models.boosting.forest import LEAF, Forest
 
-_LEFT, _RIGHT = (lambda x: True), (lambda x: False)  # for numbers, of which only NaN gets there
+STRETCH = 32  # rounds: a bill takes as long as a few trees of a block, a row's walk alone as long as many
 NOBODY = np.empty((0, 0), dtype=bool)  # in place of `acquired` where it is not wanted
 
 
@@ -94,16 +94,16 @@ class PricedForest:
         given = (self.forest.arrays, self.units, X, cap, order, query_at, checkpoints, widths, top)
 
         def walk(first: int, last: int) -> None:
-            block = np.searchsorted(query_at[:-1], [first, last])  # the queries that begin among these rows
-            if block[0] < block[1]:
-                exit_early(*given, *block.tolist(), sums, spend, exits, acquired)
+            begin, end = np.searchsorted(query_at[:-1], [first, last]).tolist()  # the queries that begin there
+            exit_early(*given, begin, end, sums, spend, exits, acquired)
 
         over_rows(walk, len(X))
         return sums, spend, exits
 
     def _walk(self, X: np.ndarray, cap: np.ndarray, acquired: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         sums, spend, exits = self._blank(len(X))
-        given = (self.forest.arrays, self.units, self._columns, X, cap)
+        stretch = self.n_rounds if np.isinf(cap).all() else STRETCH
+        given = (self.forest.arrays, self.units, self._columns, stretch, X, cap)
         over_rows(lambda first, last: buy_rows(*given, first, last, sums, spend, exits, acquired), len(X))
         return sums, spend, exits
 
@@ -114,19 +114,14 @@ class PricedForest:
     def steps(self) -> list[tuple[Any, ...]]:
         """The nodes as a session sees them, in plain Python, for indexing arrays one by one is slow; a leaf is empty.
 
-        What neither is at most the threshold nor exceeds it (NaN, and any category, for its threshold is NaN) goes by
-        the function in the last place, which tells whether it goes left.
+        Where categories are listed the threshold is NaN, so that every value fails to compare with it.
         """
-        forest, sets = self.forest, self.forest.categories
+        forest, sets = self.forest, {node: frozenset(codes) for node, codes in self.forest.categories.items()}
         threshold = forest.threshold.copy()
         threshold[list(sets)] = np.nan
         columns = (forest.feature, threshold, forest.left, forest.right, forest.missing_left)
-        return [
-            () if feature == LEAF else (feature, cut, left, right, _aside(missing_left, sets.get(node)))
-            for node, (feature, cut, left, right, missing_left) in enumerate(
-                zip(*(each.tolist() for each in columns), strict=True)
-            )
-        ]
+        splits = zip(*(each.tolist() for each in columns), strict=True)
+        return [() if split[0] == LEAF else (*split, sets.get(node)) for node, split in enumerate(splits)]
 
     @cached_property
     def leaves(self) -> list[list[float]]:
@@ -149,17 +144,6 @@ class PricedForest:
         """The units that each feature requires, with their ticks."""
         at, units, ticks = self.units.bill_at.tolist(), self.units.bill.tolist(), self.units.ticks.tolist()
         return [[(u, ticks[u]) for u in units[a:b]] for a, b in pairwise(at)]
-
-
-def _aside(missing_left: bool, codes: tuple[int, ...] | None) -> Callable[[float], bool]:
-    """Return what tells whether a missing value, or a category where codes are listed, goes left."""
-    if codes is None:
-        return _LEFT if missing_left else _RIGHT
-    return partial(_goes_left, frozenset(codes), missing_left)
-
-
-def _goes_left(codes: frozenset[int], missing_left: bool, x: float) -> bool:
-    return missing_left if x != x else x >= 0 and int(x) in codes
 
 
 def _kept(walk: Callable[[np.ndarray], Any], shape: tuple[int, ...]) -> np.ndarray:

@@ -97,7 +97,9 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
     loss = rows.loss
     rate = plan.cost_weight / plan.learning_rate * loss.scale(rows.train)
     accounts = CHARGES[plan.charge](rows.cost_model, loss.weight, rate, plan.budget)
-    grower = Grower(rows.codes, rows.bins, accounts, plan.limits, loss.constant_curvature)
+    grower = Grower(
+        rows.codes, rows.bins, accounts, plan.limits, loss.constant_curvature, float(loss.weight[rows.train].sum())
+    )
     shopper = Shopper(accounts) if plan.lookahead and rate > 0 else None
     rounds = Rounds(loss.base(rows.train))
     scores = np.repeat(rounds.base[:, None], rows.codes.shape[1], axis=1)

@@ -54,7 +54,7 @@ class ForestSession(Session):
             trial = self._sums.copy()
             for node, scores in trees[round_trees]:
                 while step := steps[node]:
-                    feature, threshold, left, right, aside = step
+                    feature, threshold, left, right, missing_left, codes = step
                     x = row[feature]
                     if x is None:
                         yield self._ask(feature)
@@ -63,8 +63,10 @@ class ForestSession(Session):
                         node = left
                     elif x > threshold:
                         node = right
+                    elif x != x:
+                        node = left if missing_left else right
                     else:
-                        node = left if aside(x) else right
+                        node = left if x >= 0 and int(x) in codes else right
                 for score, value in zip(scores, leaves[node], strict=True):
                     trial[score] += value
             self._sums, self._exit = trial, stage
@@ -81,7 +83,7 @@ class ForestSession(Session):
         self._spent += self._price(self._asked)
         for unit, _ in self._priced.bills[self._asked]:
             self._paid[unit] = True
-        self._row[self._asked] = values[0]
+        self._row[self._asked] = float(values[0])  # a float32 would be compared in single precision
         self._announced = self._spent
         self.spend = self._spent / self._priced.units.scale
 

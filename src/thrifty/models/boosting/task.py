@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import expit, log_expit, logit
 from sklearn.base import is_regressor
 
+Kind = Literal["regression", "classification", "ranking"]
 SMALLEST_PROBABILITY = 1e-12  # stands for none, whose logarithm is not finite
 
 
@@ -57,12 +58,18 @@ class Task:
     array([1.  , 2.72])
     """
 
-    kind: Literal["regression", "classification", "ranking"] = "regression"
+    kind: Kind = "regression"
     link: str = "identity"
     scale: float = 1.0
     classes: tuple[Any, ...] | None = None
     averaged: bool = False
     prior: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind) or self.link not in LINKS:
+            raise ValueError(
+                f"Task: kind is {self.kind!r} and link {self.link!r}; expected {get_args(Kind)}, {[*LINKS]}."
+            )
 
     def scores(self, sums: np.ndarray) -> np.ndarray:
         """Return the scores (n,) or (n, n_scores) of rows whose trees add up to these sums (n, n_scores)."""
