@@ -106,74 +106,66 @@ def take_away(histogram, sibling, features):
 
 
 @njit(cache=True, nogil=True)
-def best_splits(histogram, total, n_bins, categorical, features, scales, least_weight, ridge, found):
+def best_splits(histogram, total, n_bins, categorical, features, scales, least_rows, ridge, found):
     """Write the best split of some features into `found` (d, 3): its gain, its position, where NaN goes.
 
     A split at position b sends codes 0..b left; of a categorical feature it sends the first b + 1 categories left in
     the order of `category_order`. NaN goes left where the third column is 1. The gain is the fall of the loss that
     steps to the children's optima promise over a step to the parent's, summed over rows; -inf where nothing may be
     split.
+
+    Both sides must hold `least_rows` of the node's rows. Where curvatures differ, rows count by their share of the
+    node's: those whose answer is settled hardly count, and a step that they alone would decide would be a giant one.
     """
     order = np.empty(N_CODES, np.int64)
+    two = histogram.shape[2] == 2
+    bend, bend_scale = (total[1], scales[2]) if two else (total[0] & WEIGHT, scales[1])
+    least = least_rows * scales[1] / (total[0] & WEIGHT) * bend * (1.0 - 1e-9)  # just enough is enough, rounding or not
+    least = max(least, LEAST_CURVATURE * bend_scale, 1.0)
+    unit = 0.5 * bend_scale / scales[0] ** 2
     for j in features:
         found[j, 0], found[j, 1], found[j, 2] = -np.inf, -1.0, 0.0
-        missing = histogram[j, MISSING]
         if categorical[j]:
             n_places = category_order(histogram[j], n_bins[j], scales, order)
         else:
             n_places = n_bins[j]
             for b in range(n_places):
                 order[b] = b
-        if n_places == 0:
-            continue
-        some_missing = missing[0] & WEIGHT
-        _scan(histogram[j], total, order, n_places, scales, least_weight, ridge, False, not some_missing, found[j])
+        some_missing = (histogram[j, MISSING, 0] & WEIGHT) > 0
+        _scan(histogram[j], total, order, n_places, least, ridge * bend_scale, False, not some_missing, found[j])
         if some_missing:
-            _scan(histogram[j], total, order, n_places, scales, least_weight, ridge, True, False, found[j])
+            _scan(histogram[j], total, order, n_places, least, ridge * bend_scale, True, False, found[j])
+        found[j, 0] *= unit
 
 
 @njit(cache=True, nogil=True)
-def _scan(histogram, total, order, n_places, scales, least_weight, ridge, missing_left, by_size, found):
+def _scan(histogram, total, order, n_places, least, ridge, missing_left, by_size, found):
     """Try every place to cut; `by_size`: no row shows where NaN should go, so it goes with the heavier side.
 
-    Both sides must hold `least_weight` rows. Where curvatures differ, rows count by their share of the node's: those
-    whose answer is settled hardly count, and a step that they alone would decide would be a giant one.
+    A step to the optimum takes half of gradient^2 / (second derivative + ridge) off the loss; the halves and the units
+    are left to the caller.
     """
     two = histogram.shape[1] == 2
-    left, left_curvature = 0, 0
+    word, curvature = 0, 0  # of the left side
     if missing_left:
-        left = histogram[MISSING, 0]
-        left_curvature = histogram[MISSING, 1] if two else 0
-    whole = _reach(total[0], total[1] if two else 0, two, scales, ridge)
-    least_curvature = 0.0
-    if two:
-        share = least_weight / (total[0] & WEIGHT) * (1.0 - 1e-6)  # just enough rows are enough, rounding or not
-        least_curvature = max(share * total[1], LEAST_CURVATURE * scales[2])
+        word = histogram[MISSING, 0]
+        curvature = histogram[MISSING, 1] if two else 0
+    slope, bend = float(total[0] >> BITS), float(total[1] if two else total[0] & WEIGHT)
+    before = slope * slope / (bend + ridge)
     for place in range(n_places):
-        left += histogram[order[place], 0]
-        right = total[0] - left
-        right_curvature = 0
+        word += histogram[order[place], 0]
         if two:
-            left_curvature += histogram[order[place], 1]
-            right_curvature = total[1] - left_curvature
-        if two:
-            if min(left_curvature, right_curvature) < least_curvature:
-                continue
-        elif min(left & WEIGHT, right & WEIGHT) < least_weight:
+            curvature += histogram[order[place], 1]
+        bend_left = float(curvature if two else word & WEIGHT)
+        bend_right = bend - bend_left
+        if bend_left < least or bend_right < least:
             continue
-        gain = _reach(left, left_curvature, two, scales, ridge) + _reach(right, right_curvature, two, scales, ridge)
-        gain = 0.5 * (gain - whole)
-        if gain > found[0]:
-            found[0], found[1] = gain, place
-            found[2] = (left & WEIGHT) >= (right & WEIGHT) if by_size else missing_left
-
-
-@njit(cache=True, nogil=True)
-def _reach(word, curvature, two, scales, ridge):
-    """Twice what the best constant step takes off the loss: gradient^2 / (second derivative + ridge)."""
-    gradient = (word >> BITS) / scales[0]
-    bend = curvature / scales[2] if two else (word & WEIGHT) / scales[1]
-    return gradient * gradient / (bend + ridge) if bend + ridge > 0 else 0.0
+        slope_left = float(word >> BITS)
+        slope_right = slope - slope_left
+        after = slope_left * slope_left / (bend_left + ridge) + slope_right * slope_right / (bend_right + ridge)
+        if after - before > found[0]:
+            found[0], found[1] = after - before, place
+            found[2] = 2 * (word & WEIGHT) >= (total[0] & WEIGHT) if by_size else missing_left
 
 
 @njit(cache=True, nogil=True)

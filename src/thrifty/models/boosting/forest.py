@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from thrifty.models.boosting.layout import (
     refuse_misfits,
     within,
 )
+from thrifty.models.boosting.tree import Tree, put_together
 
 if TYPE_CHECKING:
     from thrifty.costs import CostModel
@@ -45,18 +46,6 @@ PARTS = (
     *("feature", "threshold", "left", "right", "value", "starts"),
     *("n_features", "base", "score_of", "feature_names", "task"),
 )
-
-
-class Tree(NamedTuple):
-    """One tree of ``m`` nodes as a converter reads it, the root first; `feature` is -1 at leaves."""
-
-    feature: Any  # (m,)
-    threshold: Any  # (m,) at most this: go left
-    left: Any  # (m,) children, numbered within the tree; not looked at in leaves
-    right: Any
-    value: Any  # (m, k) looked at in leaves only
-    missing_left: Any = None  # (m,) NaN goes left; None: nobody learned where it should go
-    categories: Mapping[int, Sequence[int]] | None = None  # node: the categories that go left, instead of a threshold
 
 
 class Forest:
@@ -194,23 +183,7 @@ class Forest:
         array([[-1., -1.],
                [ 1.,  1.]])
         """
-        parts = list(trees)
-        if not parts:
-            raise ValueError("Forest: there are no trees. Pass at least one.")
-        sizes = [len(tree.feature) for tree in parts]
-        starts = np.cumsum([0, *sizes[:-1]])
-        shift = np.repeat(starts, sizes)
-        return cls(
-            np.concatenate([tree.feature for tree in parts]),
-            np.concatenate([tree.threshold for tree in parts]),
-            np.concatenate([tree.left for tree in parts]) + shift,
-            np.concatenate([tree.right for tree in parts]) + shift,
-            np.concatenate([tree.value for tree in parts]),
-            starts,
-            missing_left=_missing_left(parts),
-            categories=_categories(parts, starts.tolist()),
-            **rest,
-        )
+        return cls(**put_together(list(trees)), **rest)
 
     def prefix(self, n_trees: int) -> Forest:
         """Return the first trees as a forest.
@@ -373,19 +346,3 @@ class Forest:
 
 def _rebuilt(parts: dict[str, Any]) -> Forest:
     return Forest(**parts)
-
-
-def _missing_left(trees: Sequence[Tree]) -> np.ndarray | None:
-    if all(tree.missing_left is None for tree in trees):
-        return None
-    return np.concatenate(
-        [np.ones(len(t.feature), dtype=bool) if t.missing_left is None else t.missing_left for t in trees]
-    )
-
-
-def _categories(trees: Sequence[Tree], starts: Sequence[int]) -> dict[int, Sequence[int]]:
-    return {
-        start + node: codes
-        for tree, start in zip(trees, starts, strict=True)
-        for node, codes in (tree.categories or {}).items()
-    }

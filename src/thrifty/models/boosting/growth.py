@@ -167,7 +167,6 @@ class Grower:
         self._weight = float(weight.sum())
         steepness, bend = float(np.abs(gradient).sum()), float(curvature.sum())
         self._scales = np.array([_scale(steepness, 32), _scale(self._weight, 29), _scale(bend, 61)])
-        self._least_weight = max(1, round(self.limits.min_samples_leaf * self._scales[1]))
         self._least = NOISE * (steepness / self._weight) ** 2 * self._weight / bend if bend > 0 else np.inf
         self._flattery = self._chance(gradient, bend)
         self._words = np.empty((len(bag), self._n_words), dtype=np.int64)
@@ -182,9 +181,10 @@ class Grower:
         that times twice their logarithm; per row this is the more, the fewer rows there are. Purchases are forever, so
         they are not made on it.
         """
-        spread = float(gradient @ gradient) / bend if bend > 0 else 0.0
-        fewer = max(0.0, 1.0 / self._weight - 1.0 / self._all_weight)
-        return spread * np.log(CUTS * len(self._features)) * fewer
+        if self._weight >= self._all_weight or bend <= 0:
+            return 0.0
+        spread = float(np.square(gradient).sum()) / bend
+        return spread * float(np.log(CUTS * len(self._features))) * (1.0 / self._weight - 1.0 / self._all_weight)
 
     # Looking for splits
 
@@ -219,7 +219,7 @@ class Grower:
             self.bins.categorical,
             features,
             self._scales,
-            self._least_weight,
+            self.limits.min_samples_leaf,
             self.limits.ridge,
             node.found,
         )

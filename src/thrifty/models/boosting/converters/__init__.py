@@ -21,7 +21,11 @@ from thrifty.models.boosting.task import task_of
 
 def ours(model: Any) -> Forest:
     """Read an estimator of ours, which has a forest already."""
-    return model.forest_ if model.forest_.task else model.forest_.replace(task=task_of(model))
+    forest = model.forest_
+    if forest.task and forest.feature_names:
+        return forest
+    names = forest.feature_names or getattr(model, "feature_names_in_", None)
+    return forest.replace(task=forest.task or task_of(model), feature_names=names)
 
 
 READERS: dict[tuple[str, str], Callable[[Any], Forest]] = {
