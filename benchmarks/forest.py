@@ -31,12 +31,12 @@ def main() -> None:
         at_most("largest difference of predictions", difference, 1e-12, ""),
         at_most("predict, in times of LightGBM's", against_lightgbm(lambda: model.predict(X)), 1.0),
         at_most("spend", against_lightgbm(lambda: model.spend(X)), 1.0),
-        at_most("with .acquired looked at", against_lightgbm(lambda: model.acquire(X).acquired), 2.0),
+        at_most("with .acquired looked at", against_lightgbm(lambda: model.acquire(X).acquired), 1.0),
         at_most("predict under half of what rows want", against_lightgbm(lambda: model.predict(X, middling)), 1.0),
         at_most(
             "predict under what the median row wants", against_lightgbm(lambda: model.predict(X, 2 * middling)), 2.0
         ),
-        at_most("early exit by query", against_lightgbm(lambda: ranker.predict(X, qid=qid)), 5.0),
+        at_most("early exit by query", against_lightgbm(lambda: ranker.predict(X, qid=qid)), 2.0),
         at_most("a step of a session", step_microseconds(model, X[:20]), 20, "us"),
     ]
     report(f"Forest, {X.shape[0]} x {N_FEATURES}, {N_TREES} trees of depth {MAX_DEPTH}", lines)

@@ -28,6 +28,7 @@ def warmup() -> None:
         typer.echo(f"{estimator.__name__:<28} {perf_counter() - before:6.2f} s")
     count_masks()
     evaluate_trees()
+    boost_rows()
     typer.echo(f"Compiled and cached all kernels of {len(estimators)} estimators in {perf_counter() - start:.1f} s.")
 
 
@@ -37,10 +38,12 @@ def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
     from sklearn.base import is_classifier
     from sklearn.utils import get_tags
 
+    from thrifty.models.base import BudgetedRanker
+
     random = np.random.default_rng(0)
     rows = random.normal(size=(N_ROWS, N_FEATURES))
     signal = rows @ random.normal(size=N_FEATURES)
-    targets: list[Any] = [signal]
+    targets: list[Any] = [np.digitize(signal, [-1, 1]) if issubclass(estimator, BudgetedRanker) else signal]
     if is_classifier(estimator()):
         targets = [signal > 0, np.digitize(signal, [-1, 1])][: 1 + get_tags(estimator()).classifier_tags.multi_class]
     for X in (rows, rows.astype(np.float32)):
@@ -53,6 +56,8 @@ def use(model: Any, X: Any) -> None:
     from thrifty.models.session import drive
 
     model.acquire(X, cap=2)
+    if hasattr(model, "checkpoints_"):  # documents of one query are compared in a kernel of their own
+        model.acquire(X, qid=[0] * len(X))
     drive(model.session(), X[0].__getitem__)
 
 
@@ -76,3 +81,14 @@ def evaluate_trees() -> None:
     forest = Forest.from_model(DecisionTreeRegressor().fit(X, X[:, 0]))
     for rows in (X, X.astype(np.float32)):
         forest.outputs(rows)
+
+
+def boost_rows() -> None:
+    """Boost with rows charged, on more values than there are bins, and on categories."""
+    import numpy as np
+
+    from thrifty import GreedyMiserRegressor
+
+    X = np.column_stack([np.arange(600.0), np.arange(600) % 3])
+    for rows in (X, X.astype(np.float32)):
+        GreedyMiserRegressor(charge="row", n_estimators=2, categorical_features=[1]).fit(rows, X.sum(axis=1))

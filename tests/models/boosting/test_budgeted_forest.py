@@ -231,7 +231,9 @@ def test_estimators_of_ours_are_read_with_their_task():
         budgeted = Forest.from_model(model).with_costs(PRICES)
         np.testing.assert_array_equal(budgeted.predict_proba(X), model.predict_proba(X))
         np.testing.assert_array_equal(budgeted.predict(X), model.predict(X))
-    assert Forest.from_model(GreedyMiserRegressor(n_estimators=5).fit(X, VALUE)).task.kind == "regression"
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    named = Forest.from_model(GreedyMiserRegressor(n_estimators=5).fit(frame, VALUE))
+    assert (named.task.kind, named.feature_names) == ("regression", tuple("abcdef"))
     assert Forest.from_model(GreedyMiserRanker(n_estimators=5).fit(X, LABELS[3])).task.kind == "ranking"
 
 

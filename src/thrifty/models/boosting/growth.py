@@ -7,6 +7,7 @@ wait to be split are priced anew at once, without looking at the data again.
 
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -109,7 +110,7 @@ class Grower:
         self.accounts: Accounts | Gratis = accounts
         self._gratis = Gratis(accounts.weight, len(codes))
         self._n_bins = bins.n_bins
-        self._rank = _ranked(codes)
+        self._rank = _ranked(codes, bins.edges)
         self._n_words = 1 if constant_curvature else 2
         self._all_weight = all_weight
         self._idle: list[np.ndarray] = []  # histograms to be used again
@@ -334,11 +335,13 @@ class GrownTree:
         )
 
 
-def _ranked(codes: np.ndarray) -> np.ndarray:
-    """Rank features by what stands in them, so that equal gains are settled alike in whatever order they come."""
-    some = codes[:, :4096].astype(np.int64)
-    checksum = some @ np.random.default_rng(0).integers(1, 2**40, some.shape[1])
-    return np.argsort(np.argsort(checksum, kind="stable"))
+def _ranked(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Rank features by what stands in them, so that equal gains are settled alike in whatever order they come.
+
+    Edges come first: they stay the same when a row is repeated instead of weighted.
+    """
+    checksums = [[crc32(line.tobytes()) for line in lines] for lines in (codes[:, :4096], edges)]
+    return np.argsort(np.lexsort(checksums))
 
 
 def _scale(total: float, bits: int) -> float:
