@@ -151,7 +151,7 @@ def _scan(histogram, total, order, n_places, least, ridge, missing_left, by_size
         word = histogram[MISSING, 0]
         curvature = histogram[MISSING, 1] if two else 0
     slope, bend = float(total[0] >> BITS), float(total[1] if two else total[0] & WEIGHT)
-    before = slope * slope / (bend + ridge)
+    before = slope * slope / (bend + ridge) if bend + ridge > 0 else 0.0
     for place in range(n_places):
         word += histogram[order[place], 0]
         if two:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from thrifty.kernels.dot import dot
+TINY = 1e-290  # added to odds, which may vanish all together
 
 
 class FactorPrices(NamedTuple):
@@ -23,19 +23,30 @@ class FactorPrices(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def add_factors(totals, rows, factors, values, starts, weights, which):
-    """Add to the totals (n, k) of some rows what the factor that each has bought contributes, always in one order."""
+    """Add to the totals (n, k) of some rows what the factor that each has bought contributes.
+
+    The weights of a column stand side by side (models, d, k): vector registers run over the k totals, while every one
+    of these is summed column by column, in one order for batches and single rows.
+    """
     for i in range(rows.size):
-        r, first, last = rows[i], starts[factors[i]], starts[factors[i] + 1]
-        for c in range(totals.shape[1]):
-            totals[r, c] += dot(values[r, first:last], weights[which[r], c, first:last])
+        r = rows[i]
+        for j in range(starts[factors[i]], starts[factors[i] + 1]):
+            _add_scaled(totals[r], values[r, j], weights[which[r], j])
 
 
 @njit(cache=True, nogil=True)
 def add_products(totals, values, weights):
-    """Add values (n, d) times weights (k, d) to the totals (n, k), always in one order."""
+    """Add values (n, d) times weights (d, k) to the totals (n, k), again in one order."""
     for r in range(totals.shape[0]):
-        for c in range(totals.shape[1]):
-            totals[r, c] += dot(values[r], weights[c])
+        for j in range(values.shape[1]):
+            if values[r, j] != 0.0:
+                _add_scaled(totals[r], values[r, j], weights[j])
+
+
+@njit(cache=True, nogil=True)
+def _add_scaled(total, value, weights):
+    for c in range(total.size):
+        total[c] += value * weights[c]
 
 
 @njit(cache=True, nogil=True)
@@ -62,41 +73,43 @@ def guide(
     have stopped where the reward was largest. `wish` (n, F + 1), what the policy prefers times the coach's leniency,
     counts with the rewards of the first step.
     """
-    gains = np.empty((acquired.shape[1], scores.shape[1]))
+    odds = np.empty((acquired.shape[1], scores.shape[1]))
     for i in range(first, last):
-        for f in range(gains.shape[0]):
-            for c in range(gains.shape[1]):
-                block = slice(starts[f], starts[f + 1])
-                gains[f, c] = dot(values[i, block], weights[which[i], c, block])
-        actions[i], stakes[i] = _guide_one(
-            gains, scores[i].copy(), acquired[i].copy(), labels[i], prices, cost_weight, wish[i]
-        )
+        for f in range(odds.shape[0]):
+            odds[f] = 0.0
+            for j in range(starts[f], starts[f + 1]):
+                _add_scaled(odds[f], values[i, j], weights[which[i], j])
+            odds[f] = np.exp(odds[f] - odds[f].max())
+        held = np.exp(scores[i] - scores[i].max())
+        actions[i], stakes[i] = _guide_one(odds, held, acquired[i].copy(), labels[i], prices, cost_weight, wish[i])
 
 
 @njit(cache=True, nogil=True)
-def _guide_one(gains, score, acquired, label, prices, cost_weight, wish):
+def _guide_one(odds, held, acquired, label, prices, cost_weight, wish):
+    """Guide one row; a factor multiplies the odds held by its own, which spares all further exponentials."""
     stop = acquired.size
     paid, spent = _paid(acquired, prices)
     if acquired.all():
         return stop, 0.0
-    now = _margin(score, np.zeros_like(score), label) - cost_weight * spent
-    action, price, best = _best_factor(gains, score, acquired, label, prices, cost_weight, paid, spent, wish)
+    now = _margin(held, np.ones_like(held), label) - cost_weight * spent
+    action, price, best = _best_factor(odds, held, acquired, label, prices, cost_weight, paid, spent, wish)
     chosen, nothing = action, np.zeros_like(wish)
     while True:
         acquired[chosen] = True
-        score += gains[chosen]
+        held = held * odds[chosen] + TINY
+        held /= held.max()
         paid |= prices.requires[chosen]
         spent += price
         if acquired.all() or best >= 1.0 - cost_weight * spent:  # no margin exceeds 1
             break
-        chosen, price, reward = _best_factor(gains, score, acquired, label, prices, cost_weight, paid, spent, nothing)
+        chosen, price, reward = _best_factor(odds, held, acquired, label, prices, cost_weight, paid, spent, nothing)
         best = max(best, reward)
     goes_on = best + wish[action] > now + wish[stop]
     return action if goes_on else stop, abs(best - now)
 
 
 @njit(cache=True, nogil=True)
-def _best_factor(gains, score, acquired, label, prices, cost_weight, paid, spent, wish):
+def _best_factor(odds, held, acquired, label, prices, cost_weight, paid, spent, wish):
     """Return the factor of the largest immediate reward and wish, its price and its reward."""
     best, best_price, best_reward, largest = -1, 0.0, -np.inf, -np.inf
     for f in range(acquired.size):
@@ -105,27 +118,22 @@ def _best_factor(gains, score, acquired, label, prices, cost_weight, paid, spent
             for u in range(paid.size):
                 if prices.requires[f, u] and not paid[u]:
                     price += prices.shared[u]
-            reward = _margin(score, gains[f], label) - cost_weight * (spent + price)
+            reward = _margin(held, odds[f], label) - cost_weight * (spent + price)
             if best < 0 or reward + wish[f] > largest:
                 best, best_price, best_reward, largest = f, price, reward, reward + wish[f]
     return best, best_price, best_reward
 
 
 @njit(cache=True, nogil=True)
-def _margin(score, gain, label):
-    """Return the probability of the true class less that of the likeliest other, a gain being added to the scores."""
-    top = -np.inf
-    for c in range(score.size):
-        top = max(top, score[c] + gain[c])
-    total, true, rival = 0.0, 0.0, 0.0
-    for c in range(score.size):
-        weight = math.exp(score[c] + gain[c] - top)
+def _margin(held, odds, label):
+    """Return the probability of the true class less that of the likeliest other, after some odds."""
+    total, rival = 0.0, 0.0
+    for c in range(held.size):
+        weight = held[c] * odds[c] + TINY
         total += weight
-        if c == label:
-            true = weight
-        else:
+        if c != label:
             rival = max(rival, weight)
-    return (true - rival) / total
+    return (held[label] * odds[label] + TINY - rival) / total
 
 
 @njit(cache=True, nogil=True)
