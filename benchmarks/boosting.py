@@ -98,7 +98,7 @@ def same_loss() -> None:
     lines = []
     for name, splits, loss in (
         ("covtype, seven classes", _covtype_splits(), "log"),
-        ("spambase, ten folds", _spambase_splits(), "log"),
+        ("spambase, three times ten folds", _spambase_splits(), "log"),
         ("correlated regression", _regression_splits(), "squared"),
     ):
         if losses := [_both_losses(loss, *split) for split in splits]:
@@ -126,8 +126,9 @@ def _covtype_splits():
 def _spambase_splits():
     if not missing("spambase"):
         data = load_spambase()
-        for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(data.X, data.y):
-            yield data.X[train], data.X[test], data.y[train], data.y[test]
+        for seed in range(3):
+            for train, test in StratifiedKFold(10, shuffle=True, random_state=seed).split(data.X, data.y):
+                yield data.X[train], data.X[test], data.y[train], data.y[test]
 
 
 def _regression_splits():
@@ -373,7 +374,7 @@ def _ranking(name, data):
                 f"early exit, s={s:g}", _fitted(EarlyExitRanker(full, costs=data.costs, s=s), data, train, None), data
             )
         )
-    table(f"{name}: NDCG@5 and mean spend of test documents", ("", "spend", "NDCG@5", "features"), rows)
+    table(f"{name}: NDCG@5 and mean spend", ("", "spend", "NDCG@5, validation", "test", "features"), rows)
     _state_ratio(name, rows)
 
 
@@ -383,20 +384,27 @@ def _fitted(model, data, train, held):
 
 
 def _point(what, model, data):
-    rows = data.test
+    held, test = (_answers(model, data, rows) for rows in (data.validation, data.test))
+    n_features = f"{test.acquired.sum(axis=1).mean():.1f}"
+    scores = (_ndcg(data, data.validation, held.prediction), _ndcg(data, data.test, test.prediction))
+    return what, f"{test.spend.mean():.1f}", *(f"{score:.4f}" for score in scores), n_features
+
+
+def _answers(model, data, rows):
     by_query = {"qid": data.qid[rows]} if isinstance(model, EarlyExitRanker) else {}
-    acquisition = model.acquire(data.X[rows], **by_query)
-    n_features = f"{acquisition.acquired.sum(axis=1).mean():.1f}"
-    return what, f"{acquisition.spend.mean():.1f}", f"{_ndcg(data, rows, acquisition.prediction):.4f}", n_features
+    return model.acquire(data.X[rows], **by_query)
 
 
 def _state_ratio(name, rows):
-    spend, ndcg = (np.array([float(row[column]) for row in rows]) for column in (1, 2))
-    near = ndcg >= ndcg[0] - 0.005
-    report(
-        f"{name}: within 0.005 of the unconstrained NDCG@5",
-        [at_most("cheapest spend, as a share of the unconstrained", spend[near].min() / spend[0], 0.1, "")],
-    )
+    """Choose by validation the cheapest model that is as good, and say how good it is in the test."""
+    spend, held, test = (np.array([float(row[column]) for row in rows]) for column in (1, 2, 3))
+    as_good = np.flatnonzero(held >= held[0] - 0.005)
+    chosen = as_good[np.argmin(spend[as_good])]
+    lines = [
+        at_most("spend, as a share of the unconstrained", spend[chosen] / spend[0], 0.1, ""),
+        at_least("NDCG@5 of test queries, less the unconstrained", test[chosen] - test[0], -0.005, ""),
+    ]
+    report(f"{name}: the cheapest within 0.005 of the unconstrained NDCG@5 on validation queries", lines)
 
 
 if __name__ == "__main__":
