@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from thrifty.models.session import Acquire as Acquire
     from thrifty.models.session import Session as Session
     from thrifty.models.session import Stop as Stop
+    from thrifty.models.stopping.attentive import AttentiveClassifier as AttentiveClassifier
+    from thrifty.models.stopping.simulation import simulate_stst as simulate_stst
+    from thrifty.models.stopping.truncated import TruncatedClassifier as TruncatedClassifier
     from thrifty.models.trees.astc import ASTCClassifier as ASTCClassifier
     from thrifty.models.trees.astc import ASTCRegressor as ASTCRegressor
     from thrifty.models.trees.criterion import CSTCCriterion as CSTCCriterion
@@ -58,6 +61,9 @@ _HOMES = {
     "models.cascades.cscc": ["CSCCClassifier"],
     "models.linear.cost_weighted_l1": ["CostWeightedL1Classifier", "CostWeightedL1Regressor"],
     "models.session": ["Acquire", "Session", "Stop"],
+    "models.stopping.attentive": ["AttentiveClassifier"],
+    "models.stopping.simulation": ["simulate_stst"],
+    "models.stopping.truncated": ["TruncatedClassifier"],
     "models.trees.astc": ["ASTCClassifier", "ASTCRegressor"],
     "models.trees.criterion": ["CSTCCriterion", "cstc_criterion"],
     "models.trees.cstc": ["CSTCClassifier", "CSTCRegressor"],
@@ -72,6 +78,7 @@ __all__ = [
     "Acquisition",
     "AdaBoostRSClassifier",
     "AndOrClassifier",
+    "AttentiveClassifier",
     "BoostedFeatureMap",
     "BudgetedEstimator",
     "CSCCClassifier",
@@ -94,7 +101,9 @@ __all__ = [
     "SessionError",
     "Stop",
     "ThriftyError",
+    "TruncatedClassifier",
     "cstc_criterion",
+    "simulate_stst",
 ]
 
 

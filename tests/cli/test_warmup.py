@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import thrifty
-from thrifty.cli.warmup import boost_rows, count_masks, evaluate_trees, fitted, use
+from thrifty.cli.warmup import boost_rows, count_masks, evaluate_kernels, evaluate_trees, fitted, use
 from thrifty.testing import public_estimators
 
 FLOATS = {"buy_rows", "code_rows", "exit_early", "forest_outputs"}
@@ -34,6 +34,7 @@ def test_every_kernel_is_compiled_for_both_floats():
     count_masks()
     evaluate_trees()
     boost_rows()
+    evaluate_kernels()
     for name, kernel in kernels():
         seen = {str(argument.dtype) for signature in kernel.signatures for argument in signature if is_matrix(argument)}
         assert kernel.signatures, f"{name} is left to be compiled"

@@ -29,6 +29,7 @@ def warmup() -> None:
     count_masks()
     evaluate_trees()
     boost_rows()
+    evaluate_kernels()
     typer.echo(f"Compiled and cached all kernels of {len(estimators)} estimators in {perf_counter() - start:.1f} s.")
 
 
@@ -92,3 +93,15 @@ def boost_rows() -> None:
     X = np.column_stack([np.arange(600.0), np.arange(600) % 3])
     for rows in (X, X.astype(np.float32)):
         GreedyMiserRegressor(charge="row", n_estimators=2, categorical_features=[1]).fit(rows, X.sum(axis=1))
+
+
+def evaluate_kernels() -> None:
+    """Stop a kernel machine early."""
+    import numpy as np
+    from sklearn.svm import SVC
+
+    from thrifty import AttentiveClassifier
+
+    X = np.random.default_rng(0).normal(size=(N_ROWS, N_FEATURES))
+    for rows in (X, X.astype(np.float32)):
+        use(AttentiveClassifier(SVC()).fit(rows, X[:, 0] > 0), rows)

@@ -3,7 +3,17 @@
 from thrifty.plots.cost_curve import CostCurveDisplay
 from thrifty.plots.features_by_depth import FeaturesByDepthDisplay
 from thrifty.plots.jaccard import JaccardDisplay
+from thrifty.plots.learning_curve import LearningCurveDisplay
 from thrifty.plots.pixels import PixelsDisplay
+from thrifty.plots.stopping import StopErrorDisplay
 from thrifty.plots.tree import TreeDisplay
 
-__all__ = ["CostCurveDisplay", "FeaturesByDepthDisplay", "JaccardDisplay", "PixelsDisplay", "TreeDisplay"]
+__all__ = [
+    "CostCurveDisplay",
+    "FeaturesByDepthDisplay",
+    "JaccardDisplay",
+    "LearningCurveDisplay",
+    "PixelsDisplay",
+    "StopErrorDisplay",
+    "TreeDisplay",
+]
