@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from thrifty.models.cascades.cscc import CSCCClassifier as CSCCClassifier
     from thrifty.models.linear.cost_weighted_l1 import CostWeightedL1Classifier as CostWeightedL1Classifier
     from thrifty.models.linear.cost_weighted_l1 import CostWeightedL1Regressor as CostWeightedL1Regressor
+    from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier as DynamicSelectionClassifier
+    from thrifty.models.policies.oracle import forward_selection_oracle as forward_selection_oracle
+    from thrifty.models.policies.static_selection import StaticSelectionClassifier as StaticSelectionClassifier
     from thrifty.models.session import Acquire as Acquire
     from thrifty.models.session import Session as Session
     from thrifty.models.session import Stop as Stop
@@ -60,6 +63,9 @@ _HOMES = {
     "models.cascades.cronus": ["CronusClassifier"],
     "models.cascades.cscc": ["CSCCClassifier"],
     "models.linear.cost_weighted_l1": ["CostWeightedL1Classifier", "CostWeightedL1Regressor"],
+    "models.policies.dynamic_selection": ["DynamicSelectionClassifier"],
+    "models.policies.oracle": ["forward_selection_oracle"],
+    "models.policies.static_selection": ["StaticSelectionClassifier"],
     "models.session": ["Acquire", "Session", "Stop"],
     "models.stopping.attentive": ["AttentiveClassifier"],
     "models.stopping.simulation": ["simulate_stst"],
@@ -91,6 +97,7 @@ __all__ = [
     "CostWeightedL1Regressor",
     "CronusClassifier",
     "DatasetNotFoundError",
+    "DynamicSelectionClassifier",
     "EarlyExitRanker",
     "Forest",
     "GreedyMiserClassifier",
@@ -99,10 +106,12 @@ __all__ = [
     "MissingExtraError",
     "Session",
     "SessionError",
+    "StaticSelectionClassifier",
     "Stop",
     "ThriftyError",
     "TruncatedClassifier",
     "cstc_criterion",
+    "forward_selection_oracle",
     "simulate_stst",
 ]
 

@@ -41,7 +41,7 @@ def greedy_path(x, label, acquired, problem, wish=None):
     while len(acquired) < len(problem[0]):
         candidates = [f for f in range(len(problem[0])) if f not in acquired]
         value = {f: reward(x, label, [*acquired, f], problem) for f in candidates}
-        liked = wish if wish is not None and not path else np.zeros(len(problem[0]) + 1)
+        liked = wish if wish is not None and not path else np.zeros(len(problem[0]))
         best = max(candidates, key=lambda f: value[f] + liked[f])
         path.append(best)
         rewards.append(value[best])
@@ -54,9 +54,8 @@ def oracle_action(x, label, acquired, problem, wish=None):
     stop = len(problem[0])
     if len(acquired) == stop:
         return stop
-    wish = np.zeros(stop + 1) if wish is None else wish
     path, rewards = greedy_path(x, label, acquired, problem, wish)
-    return path[0] if max(rewards[1:]) + wish[path[0]] > rewards[0] + wish[stop] else stop
+    return path[0] if max(rewards[1:]) > rewards[0] else stop
 
 
 def meta_features(x, acquired, problem):

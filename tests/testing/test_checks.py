@@ -13,6 +13,10 @@ from thrifty import (
     CSCCClassifier,
     CSTCClassifier,
     CSTCRegressor,
+    DynamicSelectionClassifier,
+    GreedyMiserClassifier,
+    GreedyMiserRegressor,
+    StaticSelectionClassifier,
 )
 from thrifty.testing import CHECKS, check_estimator, public_estimators
 
@@ -24,11 +28,16 @@ VARIANTS = [
     CSTCClassifier(loss="logistic", max_depth=2, fine_tune="held"),
     CSCCClassifier(class_weight="balanced", loss="logistic", n_stages=2),
     CronusClassifier(solver="block", n_stages=2, max_iter=5, tol=1.0),
+    DynamicSelectionClassifier(masked_training=True, coaching=0, n_iterations=3),
+    GreedyMiserClassifier(charge="row", n_estimators=10),
+    GreedyMiserRegressor(lookahead=True, budget=8.0, max_leaf_nodes=6, max_depth=None, n_estimators=10),
+    StaticSelectionClassifier(ranking="weight_per_cost", budget=8.0),
 ]
 # To hold out rows, or to fit a forest first, is to treat a row of weight two and two rows unlike.
 WEIGHING_UNLIKE_REPEATING = [
     CSTCClassifier(structure="grow", max_depth=3, fine_tune=None),
     CSTCRegressor(structure="prune", early_stopping=True, max_depth=3),
+    GreedyMiserClassifier(subsample=0.7, early_stopping=True, n_estimators=10),
     CSTCRegressor(feature_map=GradientBoostingRegressor(n_estimators=6, max_depth=2, random_state=0), max_depth=2),
 ]
 ESTIMATORS = [each() for each in public_estimators()] + VARIANTS

@@ -70,8 +70,8 @@ def guide(
     """Tell what the oracle does in the states first..last, and what is at stake between stopping and going on there.
 
     A row goes on from its state with the factor of the largest immediate reward until it has all of them; it should
-    have stopped where the reward was largest. `wish` (n, F + 1), what the policy prefers times the coach's leniency,
-    counts with the rewards of the first step.
+    have stopped where the reward was largest. `wish` (n, F), what the policy prefers times the coach's leniency, counts
+    with the rewards of the first step.
     """
     odds = np.empty((acquired.shape[1], scores.shape[1]))
     for i in range(first, last):
@@ -104,8 +104,7 @@ def _guide_one(odds, held, acquired, label, prices, cost_weight, wish):
             break
         chosen, price, reward = _best_factor(odds, held, acquired, label, prices, cost_weight, paid, spent, nothing)
         best = max(best, reward)
-    goes_on = best + wish[action] > now + wish[stop]
-    return action if goes_on else stop, abs(best - now)
+    return action if best > now else stop, abs(best - now)
 
 
 @njit(cache=True, nogil=True)

@@ -139,9 +139,10 @@ def check_unit_of_cost_is_immaterial(estimator: Any) -> None:
 
 def _in_cents(estimator: Any) -> Any:
     parameters = estimator.get_params(deep=False)
-    if parameters.get("cost_weight") is not None:
+    relative = getattr(estimator, "_relative_cost_weight", False)  # to the cost of everything, not to the unit
+    if parameters.get("cost_weight") is not None and not relative:
         estimator.set_params(cost_weight=parameters["cost_weight"] / 100)
-    for name in ("node_budget", "price_limits"):
+    for name in ("node_budget", "price_limits", "budget"):
         if parameters.get(name) is not None:
             estimator.set_params(**{name: np.asarray(parameters[name]) * 100})
     return estimator

@@ -1,0 +1,159 @@
+"""Factors: what is bought together, and what it costs.
+
+A factor is a bundle whose members have no price of their own (a descriptor, a block of pixels), else a single feature.
+Inside this family columns are sorted by factor, so that what a factor contributes to a score is a short dot product
+over neighbours.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from thrifty.costs import CostModel
+from thrifty.kernels.policies import FactorPrices
+
+
+class Factors:
+    """A partition of the columns into what is bought together.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of int
+        The columns of each factor; every column is in exactly one.
+    cost_model : CostModel
+        Prices the columns.
+
+    Attributes
+    ----------
+    columns : ndarray of int, shape (n_features,)
+        All columns, factor after factor.
+    starts : ndarray of int, shape (n_factors + 1,)
+        Where each factor begins in `columns`.
+
+    Examples
+    --------
+    >>> from thrifty.costs import CostModel
+    >>> from thrifty.models.policies.factors import Factors
+    >>> blood = CostModel({"age": 1.0, "hdl": None, "ldl": None}, bundles={"panel": (["hdl", "ldl"], 8.0)})
+    >>> Factors.of(blood, None, owner="example").groups
+    ((0,), (1, 2))
+    """
+
+    def __init__(self, groups: Sequence[Sequence[int]], cost_model: CostModel):
+        self.groups = tuple(map(tuple, groups))
+        self.cost_model = cost_model
+        self.columns = np.array([column for group in self.groups for column in group], dtype=np.int64)
+        self.starts = np.cumsum([0, *map(len, self.groups)])
+
+    @classmethod
+    def of(
+        cls, cost_model: CostModel, declared: Any, owner: str, column_order: Sequence[int] | None = None
+    ) -> "Factors":
+        """Read what was passed as `factors`; columns that it leaves out are factors of their own.
+
+        Factors, and the columns of each, come in `column_order`; in that of X by default.
+        """
+        groups = _sold_together(cost_model) if declared is None else _parse(declared, cost_model, owner)
+        group_of = {column: group for group in groups for column in group}
+        in_order: dict[tuple[int, ...], list[int]] = {}
+        for column in range(cost_model.n_features) if column_order is None else column_order:
+            in_order.setdefault(group_of.get(column, (column,)), []).append(int(column))
+        return cls(list(in_order.values()), cost_model)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def sorted_columns(self, X: np.ndarray) -> np.ndarray:
+        """Return rows with their columns sorted by factor, contiguous as the kernels need them."""
+        return np.ascontiguousarray(X[:, self.columns])
+
+    def widened(self, acquired: np.ndarray) -> np.ndarray:
+        """Repeat marks of factors (n, n_factors) for their columns, sorted by factor."""
+        return np.repeat(acquired, np.diff(self.starts), axis=1)
+
+    def acquired_columns(self, acquired: np.ndarray) -> np.ndarray:
+        """Return the columns (n, n_features), in the order of X, behind the factors that rows have acquired."""
+        mask = np.empty((len(acquired), len(self.columns)), dtype=bool)
+        mask[:, self.columns] = self.widened(acquired)
+        return mask
+
+    # Money: counted in the ticks of the cost model, so that it is exact
+
+    def ticks(self, acquired: np.ndarray) -> np.ndarray:
+        """Return the ticks that rows have paid for the factors (n, n_factors) they have acquired."""
+        own, shared, requires = self._bill
+        return acquired @ own + (acquired @ requires > 0) @ shared
+
+    def spend(self, ticks: np.ndarray) -> np.ndarray:
+        """Return ticks in the unit of the cost model."""
+        return ticks / self.cost_model._units.scale
+
+    def share(self, ticks: np.ndarray) -> np.ndarray:
+        """Return ticks as shares of the cost of everything."""
+        return ticks / max(self.cost_model._units.ticks.sum(), 1.0)
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """The factors that cost nothing, which every row has from the start."""
+        return np.flatnonzero(self.ticks(np.eye(len(self), dtype=bool)) == 0)
+
+    @cached_property
+    def prices(self) -> FactorPrices:
+        """The prices as the oracle sees them, in shares of the cost of everything."""
+        own, shared, requires = self._bill
+        return FactorPrices(self.share(own), self.share(shared), requires > 0)
+
+    def prices_after(self, acquired: np.ndarray) -> np.ndarray:
+        """Return what each factor would add (n, n_factors) to the shares that rows have spent."""
+        unpaid = ~(acquired @ self._bill[2] > 0)
+        return self.prices.own + (unpaid * self.prices.shared) @ self.prices.requires.T
+
+    @cached_property
+    def _bill(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ticks each factor pays by itself, ticks of units that several require, and who requires them."""
+        of_columns = self.cost_model.requirement[self.columns]
+        requirement = np.logical_or.reduceat(of_columns, self.starts[:-1], axis=0).astype(float)
+        shared, ticks = requirement.sum(axis=0) > 1, self.cost_model._units.ticks
+        return requirement[:, ~shared] @ ticks[~shared], ticks[shared], requirement[:, shared]
+
+
+def _sold_together(cost_model: CostModel) -> list[tuple[int, ...]]:
+    """Return the bundles whose members cost nothing by themselves and are in no other bundle."""
+    column_of = {feature: j for j, feature in enumerate(cost_model.names or range(cost_model.n_features))}
+    own = list(cost_model.costs.values()) if cost_model.names else cost_model.costs
+    bundles = [tuple(sorted(column_of[f] for f in members)) for members, _ in cost_model.bundles.values()]
+    n_bundles = np.bincount([c for members in bundles for c in members], minlength=len(column_of))
+    return [members for members in bundles if all(not own[c] and n_bundles[c] == 1 for c in members)]
+
+
+def _parse(declared: Any, cost_model: CostModel, owner: str) -> list[tuple[int, ...]]:
+    column_of: dict[Any, int] = {j: j for j in range(cost_model.n_features)}
+    column_of |= {name: j for j, name in enumerate(cost_model.names or ())}
+    groups: list[tuple[int, ...]] = []
+    taken: set[int] = set()
+    for members in _listed(declared, owner):
+        for feature in members:
+            if feature not in column_of:
+                raise ValueError(
+                    f"{owner}: factors lists {feature!r}, which is no feature. Pass the name of a feature, or its "
+                    f"index from 0 to {cost_model.n_features - 1}."
+                )
+            if column_of[feature] in taken:
+                raise ValueError(f"{owner}: factors lists feature {feature!r} twice. Put it into one factor.")
+            taken.add(column_of[feature])
+        groups.append(tuple(sorted(column_of[feature] for feature in members)))
+    return groups
+
+
+def _listed(declared: Any, owner: str) -> list[list[Any]]:
+    is_list = isinstance(declared, Iterable) and not isinstance(declared, str)
+    groups = [_members(each) for each in declared] if is_list else [[]]
+    if not all(groups):
+        raise ValueError(f"{owner}: factors is {declared!r}; expected lists of features, each bought together.")
+    return groups
+
+
+def _members(group: Any) -> list[Any]:
+    return list(group) if isinstance(group, Iterable) and not isinstance(group, str) else []

@@ -1,0 +1,109 @@
+"""The forward-selection oracle and the coach, against loops over rows, steps and candidates."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+
+from reference.policies import greedy_path, oracle_action, reward
+from thrifty import CostModel
+from thrifty.models.policies.data_classifier import PredictedScores
+from thrifty.models.policies.oracle import advise, forward, forward_selection_oracle
+
+EVERYONE = np.arange(40)
+
+
+def walk_of(small, kind):
+    walk = small.walk()
+    if kind == "predicted":
+        walk.scores = PredictedScores.of(small.classifiers, small.factors)
+    return walk
+
+
+@pytest.mark.parametrize("kind", ["linear", "predicted"])
+@pytest.mark.parametrize("cost_weight", [0.0, 0.3, 2.0])
+def test_the_path_is_the_brute_force_one(small, cost_weight, kind):
+    order, rewards = forward(walk_of(small, kind), small.y, cost_weight)
+    for i in EVERYONE:
+        path, expected = greedy_path(small.Z[i], small.y[i], [], small.problem(i, cost_weight))
+        assert order[i].tolist() == path
+        np.testing.assert_allclose(rewards[i], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["linear", "predicted"])
+@pytest.mark.parametrize("leniency", [0.0, 0.4])
+@pytest.mark.parametrize("cost_weight", [0.0, 0.3, 2.0])
+def test_advice_in_any_state_is_the_brute_force_one(small, cost_weight, leniency, kind):
+    walk, random = walk_of(small, kind), np.random.default_rng(8)
+    wish = leniency * random.normal(size=(40, 5))
+    taken = [[] for _ in EVERYONE]
+    seen = set()
+    while True:
+        rows = np.array([i for i in EVERYONE if len(taken[i]) < 5])
+        actions, stakes = advise(walk, EVERYONE, small.y, cost_weight, wish)
+        for i in EVERYONE:
+            told = oracle_action(small.Z[i], small.y[i], taken[i], small.problem(i, cost_weight), wish[i])
+            assert actions[i] == told
+            _, rewards = greedy_path(small.Z[i], small.y[i], taken[i], small.problem(i, cost_weight), wish[i])
+            at_stake = abs(max(rewards[1:]) - rewards[0]) if len(rewards) > 1 else 0.0
+            np.testing.assert_allclose(stakes[i], at_stake, atol=1e-9)
+        seen |= set(actions.tolist())
+        if not rows.size:
+            break
+        chosen = np.array([random.choice([f for f in range(5) if f not in taken[i]]) for i in rows])
+        walk.take(rows, chosen)
+        for i, factor in zip(rows, chosen, strict=True):
+            taken[i].append(int(factor))
+    assert len(seen) > 3
+
+
+def test_the_public_function_stops_where_the_reward_is_largest(small):
+    X, y = small.Z[:, np.argsort(small.factors.columns)], small.y
+    classifier = LogisticRegression().fit(X, y)
+    groups = [list(group) for group in small.factors.groups]
+    run = forward_selection_oracle(classifier, X, y, costs=small.factors.cost_model, factors=groups, cost_weight=0.4)
+    requirement, unit_costs = small.factors.cost_model.requirement, small.factors.cost_model.unit_costs
+    problem = groups, classifier.coef_, classifier.intercept_, requirement, unit_costs, 0.4
+    for i in EVERYONE:
+        path, rewards = greedy_path(X[i], y[i], [], problem)
+        assert run.order[i].tolist() == path
+        assert run.n_bought[i] == int(np.argmax(rewards))
+        bought = sorted(j for f in path[: run.n_bought[i]] for j in groups[f])
+        assert np.flatnonzero(run.acquired[i]).tolist() == bought
+        assert run.reward[i].max() == run.reward[i, run.n_bought[i]]
+        np.testing.assert_allclose(run.reward[i].max(), reward(X[i], y[i], path[: run.n_bought[i]], problem))
+    np.testing.assert_array_equal(run.spend, small.factors.cost_model.of(run.acquired))
+    masked = np.where(run.acquired, X, 0.0)
+    np.testing.assert_array_equal(run.prediction, classifier.predict(masked))
+
+
+def test_any_classifier_with_probabilities_will_do():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = np.where(X[:, 0] > 0, "high", "low")
+    run = forward_selection_oracle(GaussianNB().fit(X, y), X, y, costs=[0.0, 1.0, 1.0])
+    assert run.acquired[:, 0].all()  # it is free
+    assert (run.order[:, -1] == -1).all()
+    assert (run.prediction == y).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("classifier", "y", "message"),
+    [
+        (GaussianNB(), [0, 1, 0, 3], "y holds 3, which the classifier does not know"),
+        (NearestCentroid, [0, 1, 0, 1], "expected a scikit-learn classifier"),
+    ],
+)
+def test_senseless_calls_are_refused(classifier, y, message):
+    X = [[0.0], [1.0], [0.1], [0.9]]
+    fitted = classifier if isinstance(classifier, type) else classifier.fit(X, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match=f"forward_selection_oracle: .*{message}"):
+        forward_selection_oracle(fitted, X, y)
+
+
+def test_prices_of_all_zero_leave_nothing_to_buy():
+    X, y = np.array([[0.0], [1.0], [0.1], [0.9]]), [0, 1, 0, 1]
+    classifier = KNeighborsClassifier(1).fit(X, y)
+    run = forward_selection_oracle(classifier, X, y, costs=CostModel([0.0]))
+    assert run.n_bought.tolist() == [0, 0, 0, 0]
+    assert run.prediction.tolist() == y

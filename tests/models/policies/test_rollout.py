@@ -1,0 +1,98 @@
+"""States of rows on their way, against a full recomputation one row at a time."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+from reference.policies import class_scores, cost, meta_features
+from thrifty import CostModel
+from thrifty.models.policies.data_classifier import PredictedScores, Scores, Standardiser
+from thrifty.models.policies.factors import Factors
+from thrifty.models.policies.rollout import Walk
+
+
+def random_steps(walk, seed=0):
+    """Let every row take a few factors in an order of its own; return what each has taken."""
+    random, taken = np.random.default_rng(seed), [[] for _ in range(len(walk))]
+    orders = np.array([random.permutation(len(walk.factors)) for _ in range(len(walk))])
+    lengths = random.integers(0, len(walk.factors) + 1, len(walk))
+    for t in range(len(walk.factors)):
+        rows = np.flatnonzero(lengths > t)
+        walk.take(rows, orders[rows, t])
+        for i in rows:
+            taken[i].append(int(orders[i, t]))
+    return taken
+
+
+def test_incremental_scores_equal_a_full_recomputation(small):
+    walk = small.walk()
+    for i, taken in enumerate(random_steps(walk)):
+        blocks, weights, intercepts, requirement, unit_costs, _ = small.problem(i)
+        full = class_scores(small.Z[i], taken, blocks, weights, intercepts)
+        np.testing.assert_allclose(walk.score[i], full, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(walk.now.cost[i], cost(taken, blocks, requirement, unit_costs), atol=1e-12)
+        assert set(np.flatnonzero(walk.acquired[i])) == set(taken)
+
+
+def test_meta_features_are_those_of_the_paper(small):
+    walk = small.walk()
+    taken = random_steps(walk, seed=1)
+    meta = walk.meta_features(np.arange(len(walk)))
+    expected = [meta_features(small.Z[i], taken[i], small.problem(i)) for i in range(len(walk))]
+    np.testing.assert_allclose(meta, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_part_goes_its_own_way(small):
+    walk = small.walk()
+    random_steps(walk)
+    before = walk.score.copy(), walk.acquired.copy(), walk.now.confidence.copy()
+    rows = np.flatnonzero(~walk.acquired[:, 0])
+    part = walk.part(rows)
+    part.take(np.arange(len(rows)), np.zeros(len(rows), dtype=int))
+    for old, now in zip(before, (walk.score, walk.acquired, walk.now.confidence), strict=True):
+        np.testing.assert_array_equal(now, old)
+    walk.take(rows, np.zeros(len(rows), dtype=int))
+    np.testing.assert_array_equal(part.score, walk.score[rows])
+    np.testing.assert_array_equal(part.meta_features(np.arange(len(rows))), walk.meta_features(rows))
+
+
+def test_other_classifiers_agree_with_the_linear_update(small):
+    linear, predicted = small.walk(), small.walk()
+    predicted.scores = PredictedScores.of(small.classifiers, small.factors)
+    assert random_steps(linear) == random_steps(predicted)
+    np.testing.assert_allclose(_centred(predicted.score), _centred(linear.score), atol=1e-9)
+    np.testing.assert_allclose(predicted.now.confidence, linear.now.confidence, atol=1e-9)
+
+
+def _centred(scores):
+    return scores - scores.mean(axis=1, keepdims=True)
+
+
+def test_a_classifier_with_a_decision_function_or_with_probabilities():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    factors = Factors.of(CostModel([1.0, 1.0]), None, "here")
+    for classifier in (KNeighborsClassifier(3).fit(X, y), LogisticRegression().fit(X, y)):
+        walk = Walk(factors, Scores.of([classifier], factors), X).begin()
+        for factor in (0, 1):
+            walk.take(np.arange(30), np.full(30, factor))
+        np.testing.assert_array_equal(walk.now.guess, classifier.predict(X))
+        np.testing.assert_allclose(walk.now.confidence, classifier.predict_proba(X).max(axis=1))
+
+
+def test_standardised_columns_have_mean_zero_and_what_is_missing_is_there():
+    X = np.array([[1.0, 5.0, np.nan], [3.0, 5.0, 2.0], [np.nan, 5.0, 4.0], [3.0, 5.0, 4.0]])
+    count = np.array([1.0, 1.0, 1.0, 2.0])
+    Z = Standardiser(X, count).transform(X)
+    np.testing.assert_allclose(count @ Z, 0.0, atol=1e-12)
+    np.testing.assert_allclose(count @ Z[:, 0] ** 2, 4.0)
+    assert not Z[:, 1].any()
+    assert Z[2, 0] == Z[0, 2] == 0.0
+    with np.errstate(invalid="raise"):
+        assert np.isinf(Standardiser(X, count).transform(np.array([[np.inf, 1.0, 1.0]]))[0, 0])
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_columns_of_any_size_are_standardised(scale):
+    X = np.array([[1.0], [2.0], [3.0]]) * scale
+    np.testing.assert_allclose(Standardiser(X, np.ones(3)).transform(X)[:, 0], [-1.224744871, 0.0, 1.224744871])
