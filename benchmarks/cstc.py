@@ -185,7 +185,7 @@ def mnist() -> None:
         return
     data = load_mnist(digits=(3, 8), resolutions=(4, 8, 16, 28))
     X, y, X_test, y_test = data.X[~data.test], data.y[~data.test], data.X[data.test], data.y[data.test]
-    weights = np.geomspace(0.03, 1.0, 8)
+    weights = np.geomspace(0.05, 1.5, 8)
     start = perf_counter()
     sweep = CSTCClassifier(max_depth=3).path(X, y, cost_weights=weights)
     of_sweep = perf_counter() - start

@@ -202,7 +202,7 @@ def _costs(scale: float = 1.0) -> CostModel:
 
 
 def _problems(estimator: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the data sets that suit the estimator: two classes, four if it takes that many, a regression, a ranking."""
+    """Return the data sets that suit the estimator: two classes (and four if it may), a regression, or a ranking."""
     random = np.random.default_rng(11)
     X = random.normal(size=(N_ROWS, N_FEATURES)) + random.normal(size=(N_ROWS, 1))
     X *= 1.0 + np.arange(N_FEATURES)

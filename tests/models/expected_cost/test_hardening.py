@@ -10,7 +10,7 @@ from models.expected_cost.problems import PRICES, as_tree, pose
 from reference import cstc as reference
 from thrifty import CSTCClassifier, CSTCRegressor
 from thrifty.datasets import make_quadrants
-from thrifty.models.expected_cost.fine_tuning import Answer, as_log_odds, fit_answer
+from thrifty.models.expected_cost.fine_tuning import Answer, as_log_odds, draw_towards, fit_answer, left_out
 from thrifty.models.expected_cost.hardening import harden
 from thrifty.models.expected_cost.joint import solve_jointly
 from thrifty.models.expected_cost.start import start
@@ -89,7 +89,7 @@ def test_what_no_ones_way_depends_on_is_bought_where_it_is_needed():
 def plainly(objective, parameters, fine_tune, prices=None):
     """Return the hard nodes over standardised columns, their answers left as they are."""
     prices = np.ones(objective.X.shape[1]) if prices is None else prices
-    return harden(objective, parameters, prices, fine_tune, lambda answer, reach: answer)
+    return harden(objective, parameters, prices, fine_tune, lambda answer, reach: answer, n_rows=len(objective.X))
 
 
 def test_a_side_that_no_row_takes_goes_and_nothing_is_bought_to_decide_it():
@@ -155,3 +155,48 @@ def test_log_odds_are_likelier_than_the_scores_that_they_are_made_of(m, logistic
     odds = as_log_odds(answer, objective, reach, n_rows=400)
     likelihood = replace(objective, logistic=True, l1_weight=0.0)
     assert expected_loss(likelihood, odds, reach) < expected_loss(likelihood, answer, reach) + 1e-3 * logistic
+
+
+def fitted_on(objective, columns, reach):
+    return fit_answer(objective, np.array(columns), reach, needless=np.zeros(objective.X.shape[1], dtype=bool))
+
+
+@pytest.mark.parametrize("logistic", [False, True])
+def test_an_answer_that_gains_nothing_is_the_one_before(logistic):
+    objective = replace(pose("cscc", "leaf", n=200).objective, logistic=logistic)
+    before, reach = fitted_on(objective, range(7), np.ones(200)), np.random.default_rng(0).random(200)
+    same = draw_towards(before, fitted_on(objective, [0], reach), objective, reach, n_rows=200, n_routing=1)
+    np.testing.assert_array_equal(same.weights, before.weights)
+    np.testing.assert_array_equal(same.intercepts, before.intercepts)
+
+
+def test_an_answer_is_drawn_by_the_rule_of_james_and_stein_the_less_the_more_rows_there_are():
+    objective = pose("cstc", "leaf", n=200).objective
+    before, reach = fitted_on(objective, [0, 1], np.ones(200)), (objective.X[:, 0] > 0).astype(float)
+    answer = fitted_on(objective, range(7), reach)
+    weight = objective.weight * reach
+    errors = [
+        weight @ (objective.targets - objective.X @ each.weights.T - each.intercepts)[:, 0] ** 2 / weight.sum()
+        for each in (before, answer)
+    ]
+    shares = []
+    for n_rows in (60.0, 200.0):
+        drawn = draw_towards(before, answer, objective, reach, n_rows, n_routing=3)
+        n = n_rows * weight.sum()
+        expected = 1 - (7 + 1 + 3) * errors[1] * n / (n - 11) / (n * (errors[0] - errors[1]))
+        shares.append((drawn.weights[0, 6]) / answer.weights[0, 6])  # the answer before does not read it
+        assert shares[-1] == pytest.approx(expected, rel=1e-6)
+        mixed = shares[-1] * answer.left_out + (1 - shares[-1]) * before.left_out
+        np.testing.assert_allclose(drawn.left_out, mixed)
+    assert 0 < shares[0] < shares[1] < 1
+    assert draw_towards(before, answer, objective, reach, 1e9, n_routing=3) is answer
+
+
+def test_left_out_scores_are_those_of_fits_without_the_row():
+    objective = replace(pose("cstc", "leaf", n=60).objective, l1_weight=0.0)
+    reach = np.random.default_rng(1).random(60)
+    scores = left_out(fitted_on(objective, range(7), reach), objective, reach)
+    for i in (0, 17, 42):
+        others = np.where(np.arange(60) == i, 0.0, reach)
+        without = fitted_on(objective, range(7), others)
+        assert scores[i] == pytest.approx(without.weights @ objective.X[i] + without.intercepts, rel=1e-5)

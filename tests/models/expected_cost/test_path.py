@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_regressor
 
-from thrifty import CSTCClassifier, CSTCRegressor
+from thrifty import CostModel, CSTCClassifier, CSTCRegressor
 
 
 def rows(seed=0, n=200, d=8):
@@ -50,6 +50,16 @@ def test_a_sweep_runs_from_buying_least_to_buying_most(model):
     assert models[0].cost_weight == pytest.approx(100 * models[-1].cost_weight)
     assert spends[0] < 0.3 * spends[-1]
     assert np.diff(spends).min() > -0.1 * max(spends)
+
+
+def test_a_sweep_begins_where_a_single_node_buys_nothing_even_of_what_is_cheap_together():
+    random = np.random.default_rng(0)
+    aim = random.normal(size=200)
+    X = aim[:, None] + random.normal(size=(200, 6))
+    costs = CostModel([None] * 6, bundles={"panel": (range(6), 10.0)})
+    first, second, *_ = CSTCRegressor(costs=costs, max_depth=1).path(X, aim)
+    assert first.spend(X).max() == 0
+    assert second.spend(X).min() == 10
 
 
 def test_a_sweep_leaves_the_model_that_it_was_asked_of_as_it_was():

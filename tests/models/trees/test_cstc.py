@@ -173,14 +173,14 @@ def test_a_feature_map_bends_the_lines(curved, forest):
 def test_evaluating_trees_is_paid_for(curved):
     X, y = curved
     forest = GradientBoostingRegressor(n_estimators=20, max_depth=2, random_state=0).fit(X, y)
-    free, dear = (
-        CSTCRegressor(max_depth=2, cost_weight=1e-3, feature_map=BoostedFeatureMap(forest, evaluation_costs=e)).fit(
+    free, dear, too_dear = (
+        CSTCRegressor(max_depth=2, cost_weight=0.03, feature_map=BoostedFeatureMap(forest, evaluation_costs=e)).fit(
             X, y
         )
-        for e in (0.0, 2.0)
+        for e in (0.0, 2.0, 100.0)
     )
-    bought = [sum(len(m.tree_.buys(k)) for k in range(m.tree_.n_nodes)) for m in (free, dear)]
-    assert bought[1] < bought[0]
+    assert free.spend(X).min() > 0
+    assert too_dear.spend(X).max() == 0
     acquisition = dear.acquire(X)
     assert (acquisition.spend > dear.cost_model_.of(acquisition.acquired)).all()
 

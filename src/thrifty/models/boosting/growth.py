@@ -307,7 +307,9 @@ class Grower:
 class GrownTree:
     """A tree, the step of each leaf, the rows that ended there, and the net gain of all splits."""
 
-    def __init__(self, drawing: _Drawing, steps: np.ndarray, rows: dict[int, tuple[np.ndarray, np.ndarray]], saved: float):
+    def __init__(
+        self, drawing: _Drawing, steps: np.ndarray, rows: dict[int, tuple[np.ndarray, np.ndarray]], saved: float
+    ):
         self._drawing, self._steps, self._rows, self.saved = drawing, steps, rows, saved
 
     @property

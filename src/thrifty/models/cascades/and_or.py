@@ -267,7 +267,7 @@ class AndOrObjective(Objective):
 
     def value(self, parameters: Parameters) -> float:
         """Return the objective itself."""
-        return replace(self, temperature=0.0).evaluate(parameters).value
+        return super(AndOrObjective, replace(self, temperature=0.0)).value(parameters)
 
     def traverse(self, parameters: Parameters, scores: np.ndarray | None = None) -> "OnePath":
         """Send all rows along all stages."""

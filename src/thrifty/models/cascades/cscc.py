@@ -36,7 +36,8 @@ class CSCCClassifier(CascadeClassifier):
         All nodes at once by L-BFGS, or the paper's Algorithm 1, one node at a time, which is many times slower.
     fine_tune : {"support", "held"} or None, default="support"
         Refit the answers without the cost penalty, on the features that a node weighs itself, or on everything that
-        is held there; and drop what no route depends on. ``None`` answers just as it was learned.
+        is held there, draw them towards the answer of the node before where rows are few, and drop what no route
+        depends on. ``None`` answers just as it was learned.
     feature_map : None, forest or BoostedFeatureMap
         None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
         `BoostedFeatureMap`: nodes are linear in the outputs of its trees, which cost what they read and, if the map

@@ -82,9 +82,10 @@ def _fit_inner(objective: Objective, parameters: Parameters, k: int) -> Paramete
     def bound(x: np.ndarray) -> tuple[float, np.ndarray]:
         there = at(x)
         scores[:, own] = columns @ there.weights[k][:, free].T + there.intercepts[k]
-        evaluation = objective.evaluate_scores(there, scores, held_at)
-        by_weights = evaluation.weights[k][:, free].ravel()
-        return evaluation.value, np.concatenate([by_weights, evaluation.intercepts[k], evaluation.thresholds[[k]]])
+        soft = objective.traverse(there, scores)
+        value, residual, by_threshold, curvature = objective.appraise(there, soft, held_at)
+        by_weights = residual[:, own].T @ columns + curvature[k, free] * there.weights[k][:, free]
+        return value, np.concatenate([by_weights.ravel(), residual[:, own].sum(axis=0), by_threshold[[k]]])
 
     start = np.concatenate(
         [parameters.weights[k][:, free].ravel(), parameters.intercepts[k], parameters.thresholds[[k]]]

@@ -259,7 +259,7 @@ class ExpectedCostEstimator(FeatureMapped):
             return Answer(answer.weights * spread, answer.intercepts * spread + problem.scales.target_mean)
 
         scales = problem.scales
-        hard = harden(objective, parameters, problem.prices[scales.columns], fine_tune, finish)
+        hard = harden(objective, parameters, problem.prices[scales.columns], fine_tune, finish, problem.n_rows)
         fill = scales.mean[np.argsort(scales.columns)]
         return LinearTree(linear_nodes(hard, scales), problem.prior, problem.cost_model, fill)
 

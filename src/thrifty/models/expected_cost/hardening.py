@@ -2,7 +2,8 @@
 
 A fitted node has two tasks, and here they part ways. It routes, which needs only what some row's way depends on: a
 weight that changes no row's way is dropped, and what it stood for is bought further down by those who need it. And
-it answers, by a classifier fitted anew without cost on what is bought anyway (section 3.5).
+it answers, by a classifier fitted anew without cost on what is bought anyway (section 3.5), and drawn towards the
+answer of the node before it where its rows are few.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from thrifty.models.expected_cost.fine_tuning import Answer, fit_answer
+from thrifty.models.expected_cost.fine_tuning import Answer, draw_towards, fit_answer
 from thrifty.models.expected_cost.objective import Objective, Parameters
 from thrifty.models.expected_cost.standardised import Scales
 from thrifty.models.expected_cost.topology import Topology
@@ -46,12 +47,17 @@ class HardNode:
 
 
 def harden(
-    objective: Objective, parameters: Parameters, prices: np.ndarray, fine_tune: FineTune, finish: Finish
+    objective: Objective,
+    parameters: Parameters,
+    prices: np.ndarray,
+    fine_tune: FineTune,
+    finish: Finish,
+    n_rows: float,
 ) -> list[HardNode]:
     """Return the nodes of the tree that answers, parents first, over the standardised columns.
 
-    `prices` of the columns say which of them are worth most to be dropped. Without fine-tuning the tree routes and
-    answers just as it was learned.
+    `prices` of the columns say which of them are worth most to be dropped, `n_rows` how many rows the weights of the
+    objective stand for. Without fine-tuning the tree routes and answers just as it was learned.
     """
     soft = objective.traverse(parameters)
     routes = _learned_routes(objective.topology, parameters)
@@ -60,10 +66,15 @@ def harden(
     parents = _parents(routes)
     place = {END: END} | {k: i for i, k in enumerate(parents)}
     held = {END: np.arange(0)}
+    answers: dict[int, Answer] = {}
     nodes = []
     for k, parent in parents.items():
         route, before, reach = routes[k], held[parent], soft.reach[:, k]
         answer = _answer(objective, parameters, k, route, before, reach, prices, fine_tune)
+        if fine_tune is not None and parent != END:
+            n_routing = int(np.count_nonzero(routes[parent].weights)) + 1
+            answer = draw_towards(answers[parent], answer, objective, reach, n_rows, n_routing)
+        answers[k] = answer
         buys = np.setdiff1d(np.flatnonzero(answer.reads | (route.weights != 0)), before)
         held[k] = np.append(before, buys)
         onward = replace(route, upper=place[route.upper], lower=place[route.lower])
@@ -173,8 +184,9 @@ def _needed_route(
     weights, threshold = route.weights.copy(), route.threshold
     candidates = np.flatnonzero((weights != 0) & ~bought)
     least_gap = max(SAME_GAP * (projected[above].min() - projected[~above].max()), ROUNDING * np.ptp(projected))
-    for j in candidates[np.lexsort((np.abs(weights[candidates]), -prices[candidates]))]:
-        without = projected - weights[j] * X[rows, j]
+    candidates = candidates[np.lexsort((np.abs(weights[candidates]), -prices[candidates]))]
+    for j, values in zip(candidates, np.ascontiguousarray(X[np.ix_(rows, candidates)].T), strict=True):
+        without = projected - weights[j] * values
         lowest, highest = without[above].min(), without[~above].max()
         if lowest - highest > least_gap:
             projected, weights[j], threshold = without, 0.0, float(0.5 * (lowest + highest))

@@ -1,6 +1,6 @@
 """All nodes at once: L-BFGS on the bound of Lemma 1, then the bound is moved to where it touches.
 
-A round minimises an upper bound that touches the objective where the round begins, so the objective never rises.
+A round lowers an upper bound that touches the objective where the round begins, so the objective never rises.
 Weights that fall below a small threshold are set to zero and leave the problem; columns that no node weighs any more
 leave the matrix. When the rounds bring little, weights that left too soon are let in again.
 """
@@ -18,10 +18,10 @@ from thrifty.models.expected_cost.stationarity import Stationarity
 
 TEMPTING = 1e-4  # excess slope, as the residual counts it, above which a weight at zero is let in
 SLOW = 1e-3  # relative progress of a round below which weights at zero are looked at again
-QUIET = 1e-5  # relative progress below which a solution within the tolerance is good
+QUIET = 1e-3  # relative progress, in units of the tolerance, below which a solution within the tolerance is good
 STUCK = 1e-6  # relative progress below which further rounds are pointless
 SNAPS = (0.1, 0.03, 0.01, 0.003, 0.001)  # sizes below which weights are tried at zero in the end, the largest first
-EVALUATIONS = 30  # iterations of L-BFGS in a round
+STEPS, MORE_STEPS = 10, 30  # of L-BFGS in a round: few as long as the bound has far to move, more to settle
 
 Watch = Callable[[Parameters, float], bool]
 
@@ -53,22 +53,23 @@ def solve_jointly(
     free = np.ones(objective.topology.n_nodes, dtype=bool) if free is None else free
     solution = Solution(parameters, [objective.value(parameters)])
     narrow = Narrowed.not_at_all(objective)
-    tempted, looked_at = np.zeros_like(parameters.weights), np.inf
+    tempted, steps = np.zeros_like(parameters.weights), STEPS
     for _ in range(max_iter):
-        _let_in(objective, solution, tempted)
+        value = _let_in(objective, solution, tempted)
         narrow = narrow.to(np.flatnonzero(solution.parameters.squares().any(axis=0)), objective)
-        progress = _advance(narrow, solution, free)
-        tempted, value = np.zeros_like(parameters.weights), solution.history[-1]
-        if watch is not None and watch(solution.parameters, value):
+        progress, tried = _advance(narrow, solution, value, free, steps), tempted.any()
+        tempted = np.zeros_like(parameters.weights)
+        if watch is not None and watch(solution.parameters, solution.history[-1]):
             solution.stopped = True
             break
         if progress < SLOW:
             state = Stationarity.of(objective, solution.parameters, free)
             tempted = state.tempted(TEMPTING)
-            settled = progress < (QUIET if state.residual <= tol else STUCK) and not tempted.any()
-            if settled or looked_at - value < STUCK * abs(value):
-                break
-            looked_at = value
+            calm = progress < (max(QUIET * tol, STUCK) if state.residual <= tol else STUCK)
+            if calm and (tried or not tempted.any()):
+                if steps == MORE_STEPS:
+                    break
+                steps = MORE_STEPS
     if not solution.stopped:
         _snap(objective, solution, free)
     solution.residual = Stationarity.of(objective, solution.parameters, free).residual
@@ -85,55 +86,54 @@ def _snap(objective: Objective, solution: Solution, free: np.ndarray) -> None:
             return
 
 
-def _advance(narrow: Narrowed, solution: Solution, free: np.ndarray) -> float:
-    """Do one round on the columns in use; return the relative progress."""
+def _advance(narrow: Narrowed, solution: Solution, value: float, free: np.ndarray, steps: int) -> float:
+    """Do one round on the columns in use, from where the objective has this value; return the relative progress."""
     before, n_features = solution.history[-1], solution.parameters.weights.shape[2]
-    descended = _descend(narrow.objective, narrow.inside(solution.parameters), free)
-    for candidate in (_clamped(narrow.objective, descended, free), descended):
-        value = narrow.objective.value(candidate)
-        if value <= before:
-            solution.parameters = narrow.outside(candidate, n_features)
-            solution.history.append(value)
-            return (before - value) / max(abs(before), np.finfo(float).tiny)
-    solution.history.append(before)
-    return 0.0
+    descended, mass = _descend(narrow.objective, narrow.inside(solution.parameters), free, steps)
+    for candidate in (_clamped(narrow.objective, descended, mass, free), descended):
+        if (reached := narrow.objective.value(candidate)) <= value:
+            solution.parameters, value = narrow.outside(candidate, n_features), reached
+            break
+    solution.history.append(value)
+    return (before - value) / max(abs(before), np.finfo(float).tiny)
 
 
-def _clamped(objective: Objective, parameters: Parameters, free: np.ndarray) -> Parameters:
+def _clamped(objective: Objective, parameters: Parameters, mass: np.ndarray, free: np.ndarray) -> Parameters:
     """Set weights that are all but zero to zero."""
-    faint = objective.penalty.faint(parameters.squares(), objective.traverse(parameters).mass)
-    kept = ~faint | ~free[:, None]
+    kept = ~objective.penalty.faint(parameters.squares(), mass) | ~free[:, None]
     return replace(parameters, weights=parameters.weights * kept[:, None, :])
 
 
-def _let_in(objective: Objective, solution: Solution, steps: np.ndarray) -> None:
-    """Let weights leave zero by these steps, or by smaller ones, if the objective does not rise with them."""
+def _let_in(objective: Objective, solution: Solution, steps: np.ndarray) -> float:
+    """Let weights leave zero by these steps, or by smaller ones, if the objective does not rise; return its value."""
     while steps.any():
         candidate = replace(solution.parameters, weights=solution.parameters.weights + steps)
-        if objective.value(candidate) <= solution.history[-1]:
+        if (value := objective.value(candidate)) <= solution.history[-1]:
             solution.parameters = candidate
-            return
+            return value
         steps = np.where(np.abs(steps) > 4 * SMALLEST, steps / 4, 0.0)
+    return solution.history[-1]
 
 
-def _descend(objective: Objective, parameters: Parameters, free: np.ndarray) -> Parameters:
-    """Minimise the bound that touches the objective here, over the weights that are not zero."""
+def _descend(
+    objective: Objective, parameters: Parameters, free: np.ndarray, steps: int
+) -> tuple[Parameters, np.ndarray]:
+    """Lower the bound that touches the objective here, over the weights that are not zero; return the masses too."""
     soft = objective.traverse(parameters)
     held_at = objective.auxiliaries(parameters, soft.mass, SMALLEST)
     variables = _Variables(objective, parameters, free, objective.curvature(parameters.squares(), soft), soft.mass)
+    lowest, mass = np.inf, soft.mass
 
     def bound(x: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal lowest, mass
         evaluation = objective.evaluate(variables.parameters(x), held_at)
+        if evaluation.value < lowest:
+            lowest, mass = evaluation.value, evaluation.mass
         return evaluation.value, variables.gathered(evaluation.weights, evaluation.intercepts, evaluation.thresholds)
 
-    best = minimize(
-        bound,
-        variables.start,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": EVALUATIONS, "ftol": 1e-9, "gtol": 1e-9},
-    )
-    return variables.parameters(best.x)
+    options = {"maxiter": steps, "ftol": 1e-9, "gtol": 1e-9}
+    best = minimize(bound, variables.start, jac=True, method="L-BFGS-B", options=options)
+    return variables.parameters(best.x), mass
 
 
 class _Variables:

@@ -65,6 +65,15 @@ class Evaluation(NamedTuple):
     exit_mass: np.ndarray
 
 
+class Appraisal(NamedTuple):
+    """The objective's value and its derivatives by scores and thresholds; of the penalties, the curvature."""
+
+    value: float
+    residual: np.ndarray  # (n, K * m)
+    by_threshold: np.ndarray  # (K,)
+    curvature: np.ndarray  # (K, d)
+
+
 @dataclass(frozen=True, eq=False)
 class Objective:
     """The problem that a tree of classifiers is fitted to."""
@@ -102,18 +111,24 @@ class Objective:
 
     def value(self, parameters: Parameters) -> float:
         """Return the objective itself."""
-        return self.evaluate(parameters).value
+        return self.appraise(parameters, self.traverse(parameters)).value
 
     def evaluate(self, parameters: Parameters, held_at: Auxiliaries | None = None) -> Evaluation:
         """Return value and gradient of the bound that touches the objective at `held_at`, or of the objective."""
-        scores = self.scores(parameters)
-        return self.evaluate_scores(parameters, scores, held_at)
+        soft = self.traverse(parameters)
+        value, residual, by_threshold, curvature = self.appraise(parameters, soft, held_at)
+        by_weights = (residual.T.astype(self.X.dtype, copy=False) @ self.X).reshape(parameters.weights.shape)
+        return Evaluation(
+            value=value,
+            weights=by_weights + curvature[:, None, :] * parameters.weights,
+            intercepts=residual.sum(axis=0).reshape(parameters.intercepts.shape),
+            thresholds=by_threshold,
+            mass=soft.mass,
+            exit_mass=soft.exit_mass,
+        )
 
-    def evaluate_scores(
-        self, parameters: Parameters, scores: np.ndarray, held_at: Auxiliaries | None = None
-    ) -> Evaluation:
-        """Do so where the scores are known."""
-        soft = self.traverse(parameters, scores)
+    def appraise(self, parameters: Parameters, soft: "Traversal", held_at: Auxiliaries | None = None) -> Appraisal:
+        """Return the value and what a gradient is made of, short of the product with X."""
         squares = parameters.squares()
         held_at = held_at or self.auxiliaries(parameters, soft.mass)
         bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, held_at.roots)
@@ -122,17 +137,9 @@ class Objective:
         loss, residual, by_threshold = soft.pull_back(
             self.price_weight * bound.node_price, self.price_weight * bound.exit_price
         )
-        curvature = self.price_weight * bound.curvature + shrink
-        by_weights = (residual.T.astype(self.X.dtype, copy=False) @ self.X).reshape(parameters.weights.shape)
         l1 = 0.5 * (np.sum(shrink * squares) + self.l1_weight * magnitudes.sum())
-        return Evaluation(
-            value=loss + l1 + self.price_weight * bound.value,
-            weights=by_weights + curvature[:, None, :] * parameters.weights,
-            intercepts=residual.sum(axis=0).reshape(parameters.intercepts.shape),
-            thresholds=by_threshold,
-            mass=soft.mass,
-            exit_mass=soft.exit_mass,
-        )
+        value = loss + l1 + self.price_weight * bound.value
+        return Appraisal(value, residual, by_threshold, self.price_weight * bound.curvature + shrink)
 
     def curvature(self, squares: np.ndarray, soft: "Traversal") -> np.ndarray:
         """Return the curvature of the penalties by each weight (K, d), held where they touch at these squares."""
@@ -179,10 +186,8 @@ class Objective:
     def largest_cost_weight(self) -> float:
         """Return the cost weight at which a single node would buy nothing that has a price, the loss being squared."""
         centred = self.targets - self.loss_weight @ self.targets / self.loss_weight.sum()
-        slope = 2.0 * np.linalg.norm(self.X.T @ (self.loss_weight[:, None] * centred), axis=1)
-        prices = self.penalty.per_feature(self.penalty.unit_costs[None])[0]
-        steepest = np.max(slope[prices > 0] / prices[prices > 0], initial=np.finfo(float).tiny)
-        return float(steepest) / (self.penalty.dearest or 1.0)
+        slopes = 2.0 * np.linalg.norm(self.X.T @ (self.loss_weight[:, None] * centred), axis=1)
+        return self.penalty.steepest_per_cost(slopes) / (self.penalty.dearest or 1.0)
 
 
 class Traversal(NamedTuple):

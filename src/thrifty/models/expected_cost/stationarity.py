@@ -14,7 +14,7 @@ from thrifty.models.expected_cost.objective import Objective, Parameters
 from thrifty.models.expected_cost.penalties import SMALLEST
 
 LARGEST_STEP = 0.3
-FEW = 10  # weights of a node that leave zero at a time
+FEW, SHARE = 10, 0.1  # weights of a node that leave zero at a time: this many, or this share of all
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Stationarity:
         Of columns that tell the same all would be tempted at once and overshoot together, so each node moves a few.
         """
         rank = np.argsort(np.argsort(-self.excess, axis=1, kind="stable"), axis=1)
-        chosen = (self.excess > tol) & (rank < FEW)
+        chosen = (self.excess > tol) & (rank < max(FEW, SHARE * rank.shape[1]))
         length = np.where(chosen, self.excess / np.maximum(self.stiffness[:, None], SMALLEST), 0.0)
         length = np.clip(length, 0.0, LARGEST_STEP)
         norm = np.linalg.norm(self.slopes, axis=1)

@@ -60,8 +60,11 @@ class FeatureMapped(TreeEstimator):
             return X, self.cost_model_
         rows = TrainingRows(X, np.empty((len(X), 0)), count)
         self.feature_map_ = self._resolved_map(rows.X, y, count)
-        self._fill = rows.fill
-        return self.feature_map_.transform(rows.X), self.feature_map_.cost_model(self.cost_model_)
+        came_fitted = isinstance(self.feature_map, BoostedFeatureMap) or is_fitted(self.feature_map)
+        knows_missing = came_fitted and self.feature_map_.forest.knows_missing  # one fitted here never saw any
+        self._fill = None if knows_missing else rows.fill
+        outputs = self.feature_map_.transform(X if knows_missing else rows.X)
+        return outputs, self.feature_map_.cost_model(self.cost_model_)
 
     def _resolved_map(self, X: np.ndarray, y: np.ndarray, count: np.ndarray) -> BoostedFeatureMap:
         given = self.feature_map
@@ -154,7 +157,7 @@ class MappedSession(Session):
     asked for; what comes after the last of them is in ``spend`` only.
     """
 
-    def __init__(self, inner: Session, forest: Forest, fill: np.ndarray, ids: Any):
+    def __init__(self, inner: Session, forest: Forest, fill: np.ndarray | None, ids: Any):
         super().__init__()
         self._inner, self._forest, self._fill, self._ids = inner, forest, fill, ids
         self._row = np.empty((1, forest.n_features))
