@@ -31,10 +31,10 @@ def choose_cuts(weight, max_bins, cuts):
 
 @njit(cache=True, nogil=True)
 def code_rows(X, edges, missing, first, last, codes):
-    """Write the codes (d, n) of rows first..last: how many edges of its column a value exceeds.
+    """Write the codes of rows first..last, in blocks of eight columns: how many edges of its column a value exceeds.
 
-    `edges` is (d, 255), ascending and filled up with infinity, so that every search takes the same eight steps; a
-    tile of rows takes each of them together, in vector instructions.
+    `codes` is (d / 8, n, 8), rounded up. `edges` is (d, 255), ascending and filled up with infinity, so that every
+    search takes the same eight steps; a tile of rows takes each of them together, in vector instructions.
     """
     low = np.empty(TILE, np.uint32)
     values = np.zeros(TILE)
@@ -51,4 +51,4 @@ def code_rows(X, edges, missing, first, last, codes):
                     low[r] += np.uint32(half) if column[low[r] + np.uint32(half - 1)] < values[r] else np.uint32(0)
                 half >>= 1
             for r in range(n_rows):
-                codes[j, start + r] = missing if np.isnan(values[r]) else low[r]
+                codes[j >> 3, start + r, j & 7] = missing if np.isnan(values[r]) else low[r]

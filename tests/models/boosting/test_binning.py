@@ -23,7 +23,7 @@ def test_a_code_counts_the_edges_below(max_bins, dtype):
     edges = bins.edges[0, : bins.n_edges[0]]
     assert len(edges) == max_bins - 1
     assert (np.diff(edges) > 0).all()
-    np.testing.assert_array_equal(bins.codes(column[:, None])[0], np.searchsorted(edges, column.astype(float)))
+    np.testing.assert_array_equal(bins.codes(column[:, None]).column(0), np.searchsorted(edges, column.astype(float)))
 
 
 def test_few_values_have_a_bin_each_halfway_between():
@@ -34,13 +34,13 @@ def test_few_values_have_a_bin_each_halfway_between():
 def test_neighbouring_floats_are_parted():
     low = 1.0
     high = np.nextafter(low, 2)
-    np.testing.assert_array_equal(bins_of([low, high]).codes(np.array([[low], [high]]))[0], [0, 1])
+    np.testing.assert_array_equal(bins_of([low, high]).codes(np.array([[low], [high]])).column(0), [0, 1])
 
 
 def test_heavy_values_leave_room_to_others():
     column = np.concatenate([np.zeros(9000), np.random.default_rng(0).uniform(1, 2, 1000)])
     bins = bins_of(column, max_bins=101)
-    counts = np.bincount(bins.codes(column[:, None])[0])
+    counts = np.bincount(bins.codes(column[:, None]).column(0))
     assert len(counts) > 90
     assert counts[1:].max() <= 25
 
@@ -59,9 +59,9 @@ def test_signs_are_parted():
 def test_missing_rare_and_unknown():
     column = np.array([*np.repeat(np.arange(10.0), 5), 77.0, np.nan])
     bins = bins_of(column, max_bins=10, categorical=np.ones(1, dtype=bool))
-    codes = bins.codes(np.array([[3.0], [77.0], [500.0], [np.nan]]))[0]
+    codes = bins.codes(np.array([[3.0], [77.0], [500.0], [np.nan]])).column(0)
     np.testing.assert_array_equal(codes, [3, OTHER, OTHER, MISSING])
-    assert bins_of([np.nan, 1.0]).codes(np.array([[np.nan]]))[0, 0] == MISSING
+    assert bins_of([np.nan, 1.0]).codes(np.array([[np.nan]])).column(0)[0] == MISSING
 
 
 def test_an_empty_column():

@@ -163,7 +163,7 @@ def ada_boost(grower: Grower, targets: np.ndarray, count: np.ndarray, n_estimato
     unless there is no other.
     """
     everyone, nobody = np.arange(len(targets), dtype=np.uint32), np.arange(0, dtype=np.uint32)
-    features = np.arange(len(grower.codes))
+    features = np.arange(grower.codes.n_features)
     voters: list[Voter] = []
     constants: list[Voter] = []
     weight = count.copy()

@@ -58,13 +58,39 @@ class Bins(NamedTuple):
             counts[j] = len(values)
         return counts
 
-    def codes(self, X: np.ndarray) -> np.ndarray:
-        """Return the codes (d, n) of rows, column by column."""
-        codes = np.empty(X.shape[::-1], dtype=np.uint8)
-        over_rows(lambda first, last: code_rows(X, self.edges, MISSING, first, last, codes), len(X))
+    def codes(self, X: np.ndarray) -> "Codes":
+        """Return the codes of rows."""
+        codes = Codes.blank(*X.shape)
+        over_rows(lambda first, last: code_rows(X, self.edges, MISSING, first, last, codes.bytes), len(X))
         for j, values in self.categories.items():
-            codes[j] = _category_codes(X[:, j], values)
+            codes.column(j)[:] = _category_codes(X[:, j], values)
         return codes
+
+
+class Codes(NamedTuple):
+    """The codes of ``n`` rows in blocks of eight columns; the last block is filled up with zeros."""
+
+    bytes: np.ndarray  # (n_blocks, n, 8) uint8
+    n_features: int
+
+    @classmethod
+    def blank(cls, n_rows: int, n_features: int) -> "Codes":
+        """Return codes to be filled in."""
+        return cls(np.zeros(((n_features + 7) // 8, n_rows, 8), dtype=np.uint8), n_features)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return self.bytes.shape[1]
+
+    @property
+    def words(self) -> np.ndarray:
+        """The eight codes of a row in a block as one number, (n_blocks, n); the first is the lowest byte."""
+        return self.bytes.view("<u8")[:, :, 0]
+
+    def column(self, j: int) -> np.ndarray:
+        """Return the codes (n,) of one column, to be read or written."""
+        return self.bytes[j >> 3, :, j & 7]
 
 
 def check_categories(X: np.ndarray, categorical: np.ndarray, owner: str, names: Any) -> None:

@@ -17,6 +17,7 @@ from thrifty.kernels.histograms import (
     add_at,
     best_splits,
     category_order,
+    fill_columns,
     fill_histograms,
     leaf_step,
     pack_words,
@@ -25,7 +26,7 @@ from thrifty.kernels.histograms import (
 )
 from thrifty.kernels.threads import over_rows
 from thrifty.models.boosting.accounts import Accounts, Gratis
-from thrifty.models.boosting.binning import Bins
+from thrifty.models.boosting.binning import Bins, Codes
 from thrifty.models.boosting.forest import LEAF, Tree
 
 WORTH_A_THREAD = 50_000  # cells of a histogram's data
@@ -85,7 +86,8 @@ class Grower:
 
     Parameters
     ----------
-    codes : ndarray of uint8, shape (n_features, n)
+    codes : Codes
+        The rows.
     bins : Bins
         What the codes stand for.
     accounts : Accounts
@@ -99,7 +101,7 @@ class Grower:
 
     def __init__(
         self,
-        codes: np.ndarray,
+        codes: Codes,
         bins: Bins,
         accounts: Accounts,
         limits: Limits,
@@ -107,8 +109,9 @@ class Grower:
         all_weight: float,
     ):
         self.codes, self.bins, self.limits = codes, bins, limits
+        self._packed = codes.words
         self.accounts: Accounts | Gratis = accounts
-        self._gratis = Gratis(accounts.weight, len(codes))
+        self._gratis = Gratis(accounts.weight, codes.n_features)
         self._n_bins = bins.n_bins
         self._rank = _ranked(codes, bins.edges)
         self._n_words = 1 if constant_curvature else 2
@@ -130,6 +133,9 @@ class Grower:
         """
         self._gradient, self._curvature, self._features = gradient, curvature, features
         self._bag, self._rest = bag, rest
+        blocks, starts = np.unique(features >> 3, return_index=True)
+        self._blocks, self._starts = blocks, np.append(starts, len(features))
+        self._sparse = 4 * len(features) < 8 * len(blocks)  # so few of each block that it does not pay to fill it
         self._prepare(self.accounts.weight)
         drawing = _Drawing()
         total = self._words.sum(axis=0)
@@ -192,21 +198,27 @@ class Grower:
     def _study(self, node: _Node, parent: _Node | None, sibling: _Node | None) -> None:
         """Find the best split of each feature at a node, and at its larger sibling: the parent less the node."""
         node.histogram = self._blank()
-        node.found = np.full((len(self.codes), 3), -np.inf)
+        node.found = np.full((self.codes.n_features, 3), -np.inf)
         if sibling is not None and parent is not None:
             sibling.histogram, parent.histogram = parent.histogram, None
             sibling.found = np.full_like(node.found, -np.inf)
         over_rows(
-            lambda first, last: self._look(node, sibling, self._features[first:last]),
-            len(self._features),
-            smallest=max(1, WORTH_A_THREAD // (node.bag.stop - node.bag.start + N_CODES)),
+            lambda first, last: self._look(node, sibling, first, last),
+            len(self._blocks),
+            smallest=max(1, WORTH_A_THREAD // (8 * (node.bag.stop - node.bag.start + N_CODES))),
         )
         self._price(node)
         if sibling is not None:
             self._price(sibling)
 
-    def _look(self, node: _Node, sibling: _Node | None, features: np.ndarray) -> None:
-        fill_histograms(self.codes, self._bag[node.bag], self._words[node.bag], features, node.histogram)
+    def _look(self, node: _Node, sibling: _Node | None, first: int, last: int) -> None:
+        """Fill the histograms of some blocks and search them."""
+        rows, words = self._bag[node.bag], self._words[node.bag]
+        features = self._features[self._starts[first] : self._starts[last]]
+        if self._sparse:
+            fill_columns(self.codes.bytes, rows, words, features, node.histogram)
+        else:
+            fill_histograms(self._packed, rows, words, self._blocks[first:last], node.histogram)
         self._search(node, features)
         if sibling is not None:
             take_away(sibling.histogram, node.histogram, features)
@@ -274,7 +286,7 @@ class Grower:
 
     def _children(self, node: _Node, drawing: _Drawing, goes_left: np.ndarray) -> tuple[_Node, _Node]:
         assert node.histogram is not None
-        code, spare = self.codes[node.feature], self._spare
+        code, spare = self.codes.column(node.feature), self._spare
         in_bag = partition(code, goes_left, self._bag[node.bag], self._words[node.bag], spare[1], spare[0])
         in_rest = partition(code, goes_left, self._rest[node.rest], self._no_words[node.rest], spare[1], self._no_words)
         total = node.histogram[node.feature, goes_left].sum(axis=0)
@@ -289,7 +301,9 @@ class Grower:
     # Histograms are large and needed again at once
 
     def _blank(self) -> np.ndarray:
-        return self._idle.pop() if self._idle else np.empty((len(self.codes), N_CODES, self._n_words), dtype=np.int64)
+        if self._idle:
+            return self._idle.pop()
+        return np.empty((8 * len(self._packed), N_CODES, self._n_words), dtype=np.int64)
 
     def _put_away(self, node: _Node) -> None:
         if node.histogram is not None:
@@ -337,13 +351,14 @@ class GrownTree:
         )
 
 
-def _ranked(codes: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def _ranked(codes: Codes, edges: np.ndarray) -> np.ndarray:
     """Rank features by what stands in them, so that equal gains are settled alike in whatever order they come.
 
     Edges come first: they stay the same when a row is repeated instead of weighted.
     """
-    checksums = [[crc32(line.tobytes()) for line in lines] for lines in (codes[:, :4096], edges)]
-    return np.argsort(np.lexsort(checksums))
+    of_codes = [crc32(codes.column(j)[:4096].tobytes()) for j in range(codes.n_features)]
+    of_edges = [crc32(line.tobytes()) for line in edges]
+    return np.argsort(np.lexsort((of_codes, of_edges)))
 
 
 def _scale(total: float, bits: int) -> float:

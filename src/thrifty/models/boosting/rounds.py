@@ -12,7 +12,7 @@ import numpy as np
 
 from thrifty.costs import CostModel
 from thrifty.models.boosting.accounts import CHARGES, Accounts
-from thrifty.models.boosting.binning import Bins
+from thrifty.models.boosting.binning import Bins, Codes
 from thrifty.models.boosting.forest import LEAF, Forest, Tree
 from thrifty.models.boosting.growth import Grower, GrownTree, Limits
 from thrifty.models.boosting.lookahead import Shopper
@@ -26,7 +26,7 @@ class CodedRows:
     """Training rows, and behind them those held out, as a booster sees them."""
 
     bins: Bins
-    codes: np.ndarray  # (d, n)
+    codes: Codes
     loss: Loss
     n_train: int
     cost_model: CostModel
@@ -102,7 +102,7 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
     )
     shopper = Shopper(accounts) if plan.lookahead and rate > 0 else None
     rounds = Rounds(loss.base(rows.train))
-    scores = np.repeat(rounds.base[:, None], rows.codes.shape[1], axis=1)
+    scores = np.repeat(rounds.base[:, None], rows.codes.n_rows, axis=1)
     for _ in range(plan.n_estimators):
         accounts.budget -= plan.evaluation_cost * len(rounds.base)
         if accounts.budget < 0:
@@ -135,7 +135,7 @@ class Draw(NamedTuple):
     @classmethod
     def of(cls, rows: CodedRows, plan: Plan, random: np.random.Generator) -> "Draw":
         """Draw the features and the training rows of a round."""
-        n_features, n_rows = rows.codes.shape
+        n_features, n_rows = rows.codes.n_features, rows.codes.n_rows
         features, in_bag = np.arange(n_features), np.zeros(n_rows, dtype=bool)
         if plan.max_features < 1:
             features = np.sort(random.choice(n_features, max(1, round(plan.max_features * n_features)), replace=False))

@@ -12,11 +12,10 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer
-from sklearn.utils.validation import _num_samples
 
 from thrifty.costs import CostModel, Ledger
 from thrifty.kernels.threads import scipy_on_one_thread
-from thrifty.models.base import is_number
+from thrifty.models.base import is_number, is_whole
 from thrifty.models.expected_cost.block import solve_by_blocks
 from thrifty.models.expected_cost.fine_tuning import Answer, as_log_odds
 from thrifty.models.expected_cost.hardening import harden, linear_nodes
@@ -26,10 +25,11 @@ from thrifty.models.expected_cost.penalties import PathPenalty, Penalty
 from thrifty.models.expected_cost.standardised import Scales, Standardised, standardise
 from thrifty.models.expected_cost.start import start
 from thrifty.models.expected_cost.topology import Topology
-from thrifty.models.expected_cost.validation import Split, Validation, query_metric
+from thrifty.models.expected_cost.validation import Split, Validation
 from thrifty.models.expected_cost.watching import Watcher
 from thrifty.models.trees.linear_tree import LinearTree
 from thrifty.models.trees.mapped import FeatureMapped
+from thrifty.models.validation import query_metric
 
 USUAL_SHARPNESS = {"squared": 20.0, "logistic": 5.0}  # log-odds spread about four times as wide as +-1
 PATH_POINTS, PATH_END = 8, 1e-2
@@ -175,19 +175,6 @@ class ExpectedCostEstimator(FeatureMapped):
     def _validates(self) -> bool:
         return bool(self.early_stopping)
 
-    def _queries(self, qid: Any, X: Any, sample_weight: Any) -> np.ndarray | None:
-        """Return the queries of the rows that weigh something."""
-        if qid is None:
-            return None
-        queries = np.asarray(qid)
-        if queries.ndim != 1 or len(queries) != _num_samples(X):
-            raise ValueError(
-                f"{type(self).__name__}: qid has shape {queries.shape} for {_num_samples(X)} rows. "
-                "Pass one query per row."
-            )
-        weighed = np.broadcast_to(1.0 if sample_weight is None else sample_weight, queries.shape)
-        return queries[weighed > 0]
-
     def _objective(self, data: Standardised, cost_model: CostModel) -> Objective:
         weight, topology = data.count / data.count.sum(), self._shape()
         return Objective(
@@ -279,8 +266,7 @@ class ExpectedCostEstimator(FeatureMapped):
             get_scorer(self.scoring)  # refuses what it does not know
         for name in self._whole_numbers():
             value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
-            self._refuse_unless(whole, name, value, "a whole number of at least 1")
+            self._refuse_unless(is_whole(value, 1), name, value, "a whole number of at least 1")
         share = self.validation_fraction
         fine = is_number(share) and bool(0 < share < 1)
         self._refuse_unless(fine, "validation_fraction", share, "a share between 0 and 1")
@@ -291,7 +277,3 @@ class ExpectedCostEstimator(FeatureMapped):
 
     def _whole_numbers(self) -> tuple[str, ...]:
         return ("max_iter",)
-
-    def _refuse_unless(self, fine: bool, name: str, value: Any, expected: str) -> None:
-        if not fine:
-            raise ValueError(f"{type(self).__name__}: {name} is {value!r}; expected {expected}.")

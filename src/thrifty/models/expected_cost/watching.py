@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Self
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
 from thrifty.models.expected_cost.objective import Parameters
+from thrifty.models.progress import progress
 
 PATIENCE = 5  # rounds without a better validation score before the descent is stopped
 
@@ -27,28 +26,21 @@ class Watcher:
         self.best: Parameters | None = None
         self.scores: list[float] = []
         self._score, self._waited = score, 0
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[state]}"),
-        )
-        self._bar = Progress(*columns, disable=title is None)
-        self._task = self._bar.add_task(title or "", total=max_iter, state="")
+        self._bar = progress(title, max_iter)
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        self._advance = self._bar.__enter__()
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self._bar.stop()
+    def __exit__(self, *raised: Any) -> None:
+        self._bar.__exit__(*raised)
 
     def watch(self, parameters: Parameters, objective: float) -> bool:
         """Look at the parameters after a round; tell whether to stop."""
         state = f"objective {objective:.6g}"
         if self._score is not None:
             state += f", validation {self._judge(parameters):.4g}"
-        self._bar.update(self._task, advance=1, state=state)
+        self._advance(state)
         return self._waited >= PATIENCE
 
     def _judge(self, parameters: Parameters) -> float:
