@@ -22,6 +22,7 @@ N_CODES = 256
 MISSING = 255  # the code of a value that is not there; bins have the codes below
 OTHER = 254  # the code of a category too rare to have its own; always goes right
 
+SCATTERED = 6  # a node of less than this part of all rows
 LEAST_CURVATURE = 1e-3  # of a leaf, in rows; a smaller one would turn one row's error into a giant step
 
 _BYTE = np.uint64(255)
@@ -44,57 +45,61 @@ def pack_words(gradient, weight, curvature, scales, words):
 def fill_histograms(codes, rows, words, blocks, histogram):
     """Add up the words of some rows by their codes, for the features of some blocks; histogram is (d, 256, m).
 
-    `words` are those of `rows`, in their order. Eight sums in turn also keep an addition from having to wait for the
-    one before it to the same place, which rows of the same code would cause.
+    `words` are those of `rows`, in their order. Codes of few, scattered rows are fetched first: simple loads wait for
+    memory side by side, which loads between additions do not.
     """
-    if words.shape[1] == 1:
-        _fill_one(codes, rows, words, blocks, histogram)
-    else:
-        _fill_two(codes, rows, words, blocks, histogram)
-
-
-@njit(cache=True, nogil=True)
-def _fill_one(codes, rows, words, blocks, histogram):
-    sums = np.empty(8 * N_CODES, np.int64)
+    scattered = SCATTERED * rows.size < codes.shape[1]
+    places = np.arange(rows.size).astype(np.uint32) if scattered else rows
+    fetched = np.empty(rows.size if scattered else 0, np.uint64)
     for block in blocks:
         line = codes[block]
-        sums[:] = 0
-        for r in range(rows.size):
-            code, word = line[_U(rows[_U(r)])], words[_U(r), 0]
-            sums[code & _BYTE] += word
-            sums[_U(256) + ((code >> _U(8)) & _BYTE)] += word
-            sums[_U(512) + ((code >> _U(16)) & _BYTE)] += word
-            sums[_U(768) + ((code >> _U(24)) & _BYTE)] += word
-            sums[_U(1024) + ((code >> _U(32)) & _BYTE)] += word
-            sums[_U(1280) + ((code >> _U(40)) & _BYTE)] += word
-            sums[_U(1536) + ((code >> _U(48)) & _BYTE)] += word
-            sums[_U(1792) + (code >> _U(56))] += word
-        histogram[8 * block : 8 * block + 8, :, 0] = sums.reshape((8, N_CODES))
+        if scattered:
+            for r in range(rows.size):
+                fetched[_U(r)] = line[_U(rows[_U(r)])]
+            line = fetched
+        if words.shape[1] == 1:
+            _add_words(line, places, words, histogram[8 * block : 8 * block + 8])
+        else:
+            for half in range(2):
+                first = 8 * block + 4 * half
+                _add_pairs(line, _U(32 * half), places, words, histogram[first : first + 4])
 
 
 @njit(cache=True, nogil=True)
-def _fill_two(codes, rows, words, blocks, histogram):
-    """The same by half blocks, whose sums of two words take as much memory."""
-    sums = np.empty((4 * N_CODES, 2), np.int64)
-    for half in range(2 * blocks.size):
-        block, shift = blocks[half // 2], _U(32 * (half % 2))
-        line = codes[block]
-        sums[:] = 0
-        for r in range(rows.size):
-            code = line[_U(rows[_U(r)])] >> shift
-            word, curvature = words[_U(r), 0], words[_U(r), 1]
-            a, b = code & _BYTE, _U(256) + ((code >> _U(8)) & _BYTE)
-            c, d = _U(512) + ((code >> _U(16)) & _BYTE), _U(768) + ((code >> _U(24)) & _BYTE)
-            sums[a, 0] += word
-            sums[a, 1] += curvature
-            sums[b, 0] += word
-            sums[b, 1] += curvature
-            sums[c, 0] += word
-            sums[c, 1] += curvature
-            sums[d, 0] += word
-            sums[d, 1] += curvature
-        first = 8 * block + 4 * (half % 2)
-        histogram[first : first + 4] = sums.reshape((4, N_CODES, 2))
+def _add_words(line, places, words, histogram):
+    """Fill eight histograms; so many at a time also keep an addition from waiting for the last to the same place."""
+    sums = np.zeros(8 * N_CODES, np.int64)
+    for r in range(places.size):
+        code, word = line[_U(places[_U(r)])], words[_U(r), 0]
+        sums[code & _BYTE] += word
+        sums[_U(256) + ((code >> _U(8)) & _BYTE)] += word
+        sums[_U(512) + ((code >> _U(16)) & _BYTE)] += word
+        sums[_U(768) + ((code >> _U(24)) & _BYTE)] += word
+        sums[_U(1024) + ((code >> _U(32)) & _BYTE)] += word
+        sums[_U(1280) + ((code >> _U(40)) & _BYTE)] += word
+        sums[_U(1536) + ((code >> _U(48)) & _BYTE)] += word
+        sums[_U(1792) + (code >> _U(56))] += word
+    histogram[:, :, 0] = sums.reshape((8, N_CODES))
+
+
+@njit(cache=True, nogil=True)
+def _add_pairs(line, shift, places, words, histogram):
+    """Fill four histograms of two words, which take as much memory as eight of one."""
+    sums = np.zeros((4 * N_CODES, 2), np.int64)
+    for r in range(places.size):
+        code = line[_U(places[_U(r)])] >> shift
+        word, curvature = words[_U(r), 0], words[_U(r), 1]
+        a, b = code & _BYTE, _U(256) + ((code >> _U(8)) & _BYTE)
+        c, d = _U(512) + ((code >> _U(16)) & _BYTE), _U(768) + ((code >> _U(24)) & _BYTE)
+        sums[a, 0] += word
+        sums[a, 1] += curvature
+        sums[b, 0] += word
+        sums[b, 1] += curvature
+        sums[c, 0] += word
+        sums[c, 1] += curvature
+        sums[d, 0] += word
+        sums[d, 1] += curvature
+    histogram[:] = sums.reshape((4, N_CODES, 2))
 
 
 @njit(cache=True, nogil=True)
@@ -206,20 +211,22 @@ SMOOTHING = 10.0  # rows at zero that are imagined in every category
 
 @njit(cache=True, nogil=True)
 def partition(code, goes_left, rows, words, spare_rows, spare_words):
-    """Reorder rows and their words in place, those that go left first, otherwise as they were; return how many do."""
+    """Reorder rows and their words in place, those that go left first, otherwise as they were; return how many do.
+
+    Every row is written to both sides and counted on one, for no branch can guess where it goes.
+    """
     n_left, n_right = 0, 0
     for r in range(rows.size):
-        row = rows[r]
-        if goes_left[code[_U(row)]]:
-            rows[n_left] = row
-            for m in range(words.shape[1]):
-                words[n_left, m] = words[r, m]
-            n_left += 1
-        else:
-            spare_rows[n_right] = row
-            for m in range(words.shape[1]):
-                spare_words[n_right, m] = words[r, m]
-            n_right += 1
+        row = rows[_U(r)]
+        left = goes_left[_U(code[_U(row)])]
+        for m in range(words.shape[1]):
+            word = words[_U(r), _U(m)]
+            words[_U(n_left), _U(m)] = word
+            spare_words[_U(n_right), _U(m)] = word
+        rows[_U(n_left)] = row
+        spare_rows[_U(n_right)] = row
+        n_left += left
+        n_right += 1 - left
     rows[n_left:] = spare_rows[:n_right]
     words[n_left:] = spare_words[:n_right]
     return n_left

@@ -287,8 +287,9 @@ class Grower:
     def _children(self, node: _Node, drawing: _Drawing, goes_left: np.ndarray) -> tuple[_Node, _Node]:
         assert node.histogram is not None
         code, spare = self.codes.column(node.feature), self._spare
-        in_bag = partition(code, goes_left, self._bag[node.bag], self._words[node.bag], spare[1], spare[0])
-        in_rest = partition(code, goes_left, self._rest[node.rest], self._no_words[node.rest], spare[1], self._no_words)
+        counts = goes_left.astype(np.int64)
+        in_bag = partition(code, counts, self._bag[node.bag], self._words[node.bag], spare[1], spare[0])
+        in_rest = partition(code, counts, self._rest[node.rest], self._no_words[node.rest], spare[1], self._no_words)
         total = node.histogram[node.feature, goes_left].sum(axis=0)
         bag, rest = _cut(node.bag, in_bag), _cut(node.rest, in_rest)
         children = tuple(

@@ -79,7 +79,9 @@ class LogLoss(Loss):
 
     def value(self, scores: np.ndarray, rows: slice) -> float:
         """Return the mean negative log-likelihood."""
-        return self._mean(np.logaddexp(0, scores[0, rows]) - self.targets[rows] * scores[0, rows], rows)
+        odds = scores[0, rows]
+        softplus = np.maximum(odds, 0) + np.log1p(np.exp(-np.abs(odds)))
+        return self._mean(softplus - self.targets[rows] * odds, rows)
 
 
 class SoftmaxLoss(Loss):
