@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reference import greedy_miser as reference
-from thrifty import CostModel
+from thrifty import CostModel, CSTCRegressor
 from thrifty.datasets import make_ltr, make_quadrants
 from thrifty.metrics import ndcg_at_k
 from thrifty.models.boosting.greedy_miser import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
@@ -281,3 +281,11 @@ def test_bad_labels_and_queries_are_named():
         GreedyMiserRanker().fit(X, np.abs(y), qid=[1, 2])
     with pytest.raises(ValueError, match="validation is 7; expected a tuple"):
         GreedyMiserRegressor().fit(X, y, validation=7)
+
+
+def test_its_trees_serve_as_features():
+    X, y, _ = problem(10, n=300)
+    trees = GreedyMiserRegressor(n_estimators=10, max_depth=2, cost_weight=0)
+    model = CSTCRegressor(feature_map=trees, max_depth=2, cost_weight=1e-3).fit(X, y)
+    assert model.score(X, y) > 0.5
+    np.testing.assert_array_equal(model.feature_map_.forest.feature, trees.fit(X, y).forest_.feature)
