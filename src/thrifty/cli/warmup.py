@@ -86,14 +86,15 @@ def evaluate_trees() -> None:
 
 
 def boost_rows() -> None:
-    """Boost with rows charged, on more values than there are bins, and on categories."""
+    """Boost with rows charged, on more values than there are bins, on categories, and looking ahead."""
     import numpy as np
 
     from thrifty import GreedyMiserRegressor
 
     X = np.column_stack([np.arange(600.0), np.arange(600) % 3])
     for rows in (X, X.astype(np.float32)):
-        GreedyMiserRegressor(charge="row", n_estimators=2, categorical_features=[1]).fit(rows, X.sum(axis=1))
+        for options in ({"charge": "row", "categorical_features": [1]}, {"lookahead": True}):
+            GreedyMiserRegressor(n_estimators=2, **options).fit(rows, X @ [1.0, 500.0])
 
 
 def evaluate_kernels() -> None:

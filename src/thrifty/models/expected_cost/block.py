@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from thrifty.models.expected_cost.joint import STUCK, Solution, Watch
 from thrifty.models.expected_cost.leaves import fit_leaves
-from thrifty.models.expected_cost.objective import Objective, Parameters
+from thrifty.models.expected_cost.objective import Objective, Parameters, product
 from thrifty.models.expected_cost.penalties import SMALLEST
 from thrifty.models.expected_cost.stationarity import Stationarity
 
@@ -81,10 +81,10 @@ def _fit_inner(objective: Objective, parameters: Parameters, k: int) -> Paramete
 
     def bound(x: np.ndarray) -> tuple[float, np.ndarray]:
         there = at(x)
-        scores[:, own] = columns @ there.weights[k][:, free].T + there.intercepts[k]
+        scores[:, own] = product(columns, there.weights[k][:, free].T) + there.intercepts[k]
         soft = objective.traverse(there, scores)
         value, residual, by_threshold, curvature = objective.appraise(there, soft, held_at)
-        by_weights = residual[:, own].T @ columns + curvature[k, free] * there.weights[k][:, free]
+        by_weights = product(residual[:, own].T, columns) + curvature[k, free] * there.weights[k][:, free]
         return value, np.concatenate([by_weights.ravel(), residual[:, own].sum(axis=0), by_threshold[[k]]])
 
     start = np.concatenate(

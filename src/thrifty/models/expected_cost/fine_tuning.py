@@ -14,7 +14,7 @@ import numpy as np
 
 from thrifty.models.expected_cost.joint import solve_jointly
 from thrifty.models.expected_cost.leaves import fit_leaves
-from thrifty.models.expected_cost.objective import Objective, Parameters
+from thrifty.models.expected_cost.objective import Objective, Parameters, product
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.least_squares.calibration import ENOUGH_ROWS, fit_log_odds, leave_one_out
 
@@ -90,7 +90,7 @@ def _shares(answer: Answer, objective: Objective, reach: np.ndarray) -> np.ndarr
     share = (objective.weight * reach)[rows]
     share = share / max(share.sum(), np.finfo(float).tiny)
     values = objective.X[np.ix_(rows, columns)]
-    values -= (share @ values).astype(values.dtype)
+    values -= product(share, values).astype(values.dtype)
     parts = np.zeros(objective.X.shape[1])
     parts[columns] = np.einsum("i,ij,ij->j", share, values, values) * (answer.weights[:, columns] ** 2).sum(axis=0)
     return parts / max(parts.sum(), np.finfo(float).tiny)
@@ -144,7 +144,7 @@ def left_out(answer: Answer, objective: Objective, reach: np.ndarray) -> np.ndar
     rows, columns = np.flatnonzero(reach > PRESENT), np.flatnonzero(answer.reads)
     values = objective.X[np.ix_(rows, columns)].astype(float)
     scores = np.zeros(objective.targets.shape)
-    scores[rows] = values @ answer.weights[:, columns].T + answer.intercepts
+    scores[rows] = product(values, answer.weights[:, columns].T) + answer.intercepts
     if not objective.logistic:
         leverages = _leverages(values, (objective.loss_weight * reach)[rows])
         scores[rows] = leave_one_out(scores[rows], objective.targets[rows], leverages)

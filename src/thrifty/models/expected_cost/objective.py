@@ -95,7 +95,7 @@ class Objective:
         """Return the scores of all nodes: (n, K * m)."""
         K, m, d = parameters.weights.shape
         weights = parameters.weights.reshape(K * m, d).astype(self.X.dtype, copy=False)
-        scores = (self.X @ weights.T).astype(float, copy=False)
+        scores = product(self.X, weights.T).astype(float, copy=False)
         scores += parameters.intercepts.ravel()
         return scores
 
@@ -117,7 +117,7 @@ class Objective:
         """Return value and gradient of the bound that touches the objective at `held_at`, or of the objective."""
         soft = self.traverse(parameters)
         value, residual, by_threshold, curvature = self.appraise(parameters, soft, held_at)
-        by_weights = (residual.T.astype(self.X.dtype, copy=False) @ self.X).reshape(parameters.weights.shape)
+        by_weights = product(residual.T.astype(self.X.dtype, copy=False), self.X).reshape(parameters.weights.shape)
         return Evaluation(
             value=value,
             weights=by_weights + curvature[:, None, :] * parameters.weights,
@@ -234,3 +234,9 @@ class Traversal(NamedTuple):
 
         losses, by_thresholds = zip(*over_rows(ascend, len(self.scores)), strict=True)
         return sum(losses), residual, sum(by_thresholds)
+
+
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a @ b, silently: in single precision a BLAS may also compute on what lies beyond small arrays."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return a @ b
