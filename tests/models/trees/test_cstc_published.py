@@ -33,7 +33,7 @@ def test_threes_and_eights_are_told_apart_for_few_pixels():
         pytest.skip("mnist is not in the folder named by THRIFTY_DATA")
     data = load_mnist(digits=(3, 8), resolutions=(4, 8, 16, 28))
     train, test = ~data.test, data.test
-    models = CSTCClassifier(max_depth=3).path(data.X[train], data.y[train], cost_weights=(0.1, 0.3, 1.0))
+    models = CSTCClassifier(max_depth=3).path(data.X[train], data.y[train], cost_weights=(0.1, 0.3, 1.0, 1.5))
     curve = cost_curve(models, data.X[test], data.y[test])
     for budget, error in ((25, 0.043), (53, 0.035), (118, 0.030)):
         assert 1 - curve.score[curve.best(budget)] <= error
