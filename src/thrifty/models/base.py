@@ -5,7 +5,7 @@ A subclass fits `cost_model_` and two drivers of one fitted model, which must ag
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -191,6 +191,14 @@ class BudgetedEstimator(BaseEstimator, ABC):
         """Refuse a parameter that is not what it should be."""
         if not fine:
             raise ValueError(f"{type(self).__name__}: {name} is {value!r}; expected {expected}.")
+
+    def _ascending_weights(self, cost_weights: Any) -> list[float]:
+        """Check the cost weights of a sweep and return them in order."""
+        if not isinstance(cost_weights, Iterable) or not (listed := list(cost_weights)):
+            raise ValueError(f"{type(self).__name__}: cost_weights is {cost_weights!r}; expected a list of numbers.")
+        for each in listed:
+            self._refuse_unless(is_number(each, 0), "cost_weight", each, "a number of at least 0")
+        return sorted(map(float, listed))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,7 @@ row, which buys what its own paths look at; a split is then charged for those ro
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ class Accounts(ABC):
     def divide(self, state: Any, smaller: np.ndarray) -> tuple[Any, Any]:
         """Return the states of a node's children, the smaller one (of these rows) first."""
 
-    def buy(self, feature: int, rows: Iterable[np.ndarray], state: Any) -> bool:
+    def buy(self, feature: int, rows: Sequence[np.ndarray], state: Any) -> bool:
         """Charge rows for a split of their node; return whether other nodes find their prices changed."""
         self.features.add(feature)
         for unit in self._bills[feature]:
@@ -119,7 +119,7 @@ class RowAccounts(Accounts):
         small = self._standing(smaller)
         return small, _Standing(state.weight - small.weight, state.paid - small.paid)
 
-    def buy(self, feature: int, rows: Iterable[np.ndarray], state: "_Standing") -> bool:
+    def buy(self, feature: int, rows: Sequence[np.ndarray], state: "_Standing") -> bool:
         """Charge the rows of one node, which is nobody else's business unless the budget runs out."""
         self._mean += float(self._charge(state)[feature])
         super().buy(feature, rows, state)
@@ -156,7 +156,7 @@ class Gratis:
         """Nodes have no state of their own."""
         return None, None
 
-    def buy(self, feature: int, rows: Iterable[np.ndarray], state: None) -> bool:
+    def buy(self, feature: int, rows: Sequence[np.ndarray], state: None) -> bool:
         """Charge nobody."""
         return False
 

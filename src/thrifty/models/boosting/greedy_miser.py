@@ -119,13 +119,9 @@ class _GreedyMiser(ForestEstimator):
         template._refuse_bad_parameters()
         if cost_weights is None:
             return template._prefixes(template._coded(X, y, sample_weight, qid, validation))
-        if not isinstance(cost_weights, Iterable) or not (listed := list(cost_weights)):
-            raise ValueError(f"{type(self).__name__}: cost_weights is {cost_weights!r}; expected a list of numbers.")
-        for each in listed:
-            self._refuse_unless(is_number(each, 0), "cost_weight", each, "a number of at least 0")
+        ascending = self._ascending_weights(cost_weights)
         rows = template._coded(X, y, sample_weight, qid, validation)
-        descending = sorted(map(float, listed), reverse=True)
-        return [copy(template).set_params(cost_weight=each)._boosted(rows) for each in descending]
+        return [copy(template).set_params(cost_weight=each)._boosted(rows) for each in reversed(ascending)]
 
     @abstractmethod
     def _loss(self, rows: Table) -> Loss:

@@ -6,7 +6,8 @@ arrays: they are sent down every tree and pay like any other, but no tree is gro
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
         draw = Draw.of(rows, plan, random)
         derivatives = list(zip(*loss.derivatives(scores), strict=True))
         if shopper is not None:
-            shopper.shop(lambda some: sum(grower.saving(*each, draw.bag, some) for each in derivatives), draw.features)  # noqa: B023
+            shopper.shop(partial(_saving, grower, derivatives, draw.bag), draw.features)
         grown = [grower.grow(*each, draw.bag.copy(), draw.rest.copy(), draw.features) for each in derivatives]
         saved = sum(tree.saved for tree in grown)
         if any(tree.n_splits for tree in grown) and saved > rate * plan.evaluation_cost * len(grown):
@@ -123,6 +124,11 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
         elif not plan.draws:
             break  # and so it would be in every round to come
     return rounds
+
+
+def _saving(grower: Grower, derivatives: list[tuple[Any, Any]], bag: np.ndarray, features: np.ndarray) -> float:
+    """Return what a round on some features would save if they were free."""
+    return sum(grower.saving(gradient, curvature, bag, features) for gradient, curvature in derivatives)
 
 
 class Draw(NamedTuple):

@@ -116,11 +116,7 @@ class ExpectedCostEstimator(FeatureMapped):
             return [float(self.cost_weight)]  # where nothing costs anything there is nothing to weigh
         if cost_weights is None:
             return (np.geomspace(PATH_END, 1.0, PATH_POINTS) * problem.objective.largest_cost_weight()).tolist()
-        if not isinstance(cost_weights, Iterable) or not (listed := list(cost_weights)):
-            raise ValueError(f"{type(self).__name__}: cost_weights is {cost_weights!r}; expected a list of numbers.")
-        for cost_weight in listed:
-            self._refuse_unless(is_number(cost_weight, 0), "cost_weight", cost_weight, "a number of at least 0")
-        return sorted(map(float, listed))
+        return self._ascending_weights(cost_weights)
 
     # What a subclass says
 

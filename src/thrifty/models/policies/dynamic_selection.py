@@ -172,18 +172,13 @@ class DynamicSelectionClassifier(PolicyClassifier):
         )
 
     def _refuse_bad_parameters(self) -> None:
-        owner = type(self).__name__
         for name in ("cost_weight", "coaching"):
-            if not is_number(value := getattr(self, name), 0):
-                raise ValueError(f"{owner}: {name} is {value!r}; expected a number of at least 0.")
+            self._refuse_unless(is_number(value := getattr(self, name), 0), name, value, "a number of at least 0")
         self._refuse_non_whole("n_iterations", 1)
         if self.max_states is not None:
             self._refuse_non_whole("max_states", 1)
-        if not isinstance(self.weigh_stakes, bool | np.bool_):
-            raise ValueError(f"{owner}: weigh_stakes is {self.weigh_stakes!r}; expected True or False.")
-        if not is_number(self.validation_fraction, 0) or self.validation_fraction >= 1:
-            raise ValueError(
-                f"{owner}: validation_fraction is {self.validation_fraction!r}; expected a share from 0 to below 1."
-            )
+        self._refuse_non_bool("weigh_stakes")
+        fine = is_number(share := self.validation_fraction, 0) and share < 1
+        self._refuse_unless(fine, "validation_fraction", share, "a share from 0 to below 1")
         if self.policy is not None:
-            refuse_unscored(self.policy, owner, "policy")
+            refuse_unscored(self.policy, type(self).__name__, "policy")

@@ -99,19 +99,19 @@ class PolicyClassifier(BudgetedClassifier):
         return self._answer(odds)[0], odds[0]
 
     def _refuse_bad_classifier(self) -> None:
-        owner = type(self).__name__
         if self.classifier is not None:
-            refuse_unscored(self.classifier, owner, "classifier")
-        if not isinstance(self.masked_training, bool | np.bool_):
-            raise ValueError(f"{owner}: masked_training is {self.masked_training!r}; expected True or False.")
+            refuse_unscored(self.classifier, type(self).__name__, "classifier")
+        self._refuse_non_bool("masked_training")
         self._refuse_non_whole("n_folds", 1)
+
+    def _refuse_non_bool(self, name: str) -> None:
+        value = getattr(self, name)
+        self._refuse_unless(isinstance(value, bool | np.bool_), name, value, "True or False")
 
     def _refuse_non_whole(self, name: str, minimum: int) -> None:
         value = getattr(self, name)
-        if not is_number(value, minimum) or value != int(value):
-            raise ValueError(
-                f"{type(self).__name__}: {name} is {value!r}; expected a whole number of at least {minimum}."
-            )
+        whole = is_number(value, minimum) and value == int(value)
+        self._refuse_unless(whole, name, value, f"a whole number of at least {minimum}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "policy_")

@@ -148,11 +148,10 @@ class StaticSelectionClassifier(PolicyClassifier):
         return int((self.factors_.spend(self.factors_.ticks(prefixes)) <= self.budget).sum())
 
     def _refuse_bad_parameters(self) -> None:
-        owner = type(self).__name__
-        if self.ranking not in ("forward", "weight_per_cost"):
-            raise ValueError(f"{owner}: ranking is {self.ranking!r}; expected 'forward' or 'weight_per_cost'.")
-        if self.budget is not None and not is_number(self.budget, 0):
-            raise ValueError(f"{owner}: budget is {self.budget!r}; expected a number of at least 0, or None.")
+        known = self.ranking in ("forward", "weight_per_cost")
+        self._refuse_unless(known, "ranking", self.ranking, "'forward' or 'weight_per_cost'")
+        fine = self.budget is None or is_number(self.budget, 0)
+        self._refuse_unless(fine, "budget", self.budget, "a number of at least 0, or None")
         if self.n_factors is not None:
             self._refuse_non_whole("n_factors", 0)
 

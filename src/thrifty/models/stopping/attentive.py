@@ -7,13 +7,12 @@ Beyond the papers: a greedy order, estimates of the full score refitted at every
 """
 
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from thrifty.models.base import is_number
+from thrifty.models.base import is_number, is_whole
 from thrifty.models.stopping.boundaries import (
     SIDES,
     Boundary,
@@ -275,9 +274,4 @@ class AttentiveClassifier(SumClassifier):
         self._require(
             self.variance == "measured" or not self.refit, "variance", "'measured', or refit=False, whose terms add up"
         )
-        whole = isinstance(self.block_size, Integral) and not isinstance(self.block_size, bool)
-        self._require(
-            self.block_size is None or (whole and self.block_size >= 1),
-            "block_size",
-            "a whole number, or None",
-        )
+        self._require(self.block_size is None or is_whole(self.block_size, 1), "block_size", "a whole number, or None")

@@ -3,7 +3,7 @@
 from numbers import Integral
 from typing import Any, Self
 
-from thrifty.models.base import is_number
+from thrifty.models.base import is_number, is_whole
 from thrifty.models.stopping.checkpoints import checkpoint_terms
 from thrifty.models.stopping.estimator import SumClassifier
 from thrifty.models.stopping.terms import Terms
@@ -92,8 +92,5 @@ class TruncatedClassifier(SumClassifier):
 
     def _refuse_bad_parameters(self) -> None:
         super()._refuse_bad_parameters()
-        whole = isinstance(self.n_terms, Integral) and is_number(self.n_terms, 1)
-        share = is_number(self.n_terms) and 0 < self.n_terms < 1
-        self._require(
-            self.n_terms is None or whole or share, "n_terms", "a whole number, a share between 0 and 1, or None"
-        )
+        fine = self.n_terms is None or is_whole(self.n_terms, 1) or (is_number(self.n_terms) and 0 < self.n_terms < 1)
+        self._require(fine, "n_terms", "a whole number, a share between 0 and 1, or None")
