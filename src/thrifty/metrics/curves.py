@@ -164,7 +164,7 @@ def cost_curve(
         score=np.array([scorer(estimator, X, y) for estimator in estimators]),
         labels=tuple(labels) if labels is not None else tuple(name for name, _ in points),
         unit=_common_unit(estimators),
-        score_name=_score_name(scoring),
+        score_name=score_name(scoring),
     )
 
 
@@ -257,7 +257,8 @@ def _natural_scoring(estimators: list[Any]) -> str:
     raise ValueError("models are not all classifiers or all regressors; pass scoring= to say how to score them.")
 
 
-def _score_name(scoring: str | Callable) -> str:
+def score_name(scoring: str | Callable) -> str:
+    """Return what a score is called in a picture."""
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return _SCORE_NAMES.get(name, name.replace("_", " "))
 

@@ -19,6 +19,7 @@ from thrifty.costs import CostModel
 from thrifty.metrics import ndcg_at_k
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.session import Feature, Session
+from thrifty.models.training import Training
 
 
 class Run(NamedTuple):
@@ -42,9 +43,12 @@ class BudgetedEstimator(BaseEstimator, ABC):
     ----------
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
+    training_ : Training
+        How many rows the model was fitted on, when, and the fingerprint of the data.
     """
 
     cost_model_: CostModel
+    training_: Training
 
     @abstractmethod
     def _run(self, X: np.ndarray, cap: np.ndarray) -> Run:
@@ -172,6 +176,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
             feature_names=getattr(self, "feature_names_in_", None),
             owner=type(self).__name__,
         )
+        self.training_ = Training.on(X, y)
         return X, y, as_counts(weight)
 
     def _queries(self, qid: Any, X: Any, sample_weight: Any) -> np.ndarray | None:
@@ -252,10 +257,7 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
         -------
         ndarray of shape (n, n_classes)
         """
-        score = self.decision_function(X, cap)
-        if score.ndim == 1:
-            return np.column_stack([expit(-score), expit(score)])
-        return softmax(score, axis=1)
+        return probabilities(self.decision_function(X, cap))
 
     def _answer(self, score: np.ndarray) -> np.ndarray:
         winner = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)
@@ -310,6 +312,13 @@ class BudgetedRanker(BudgetedEstimator):
         return np.asarray(y, dtype=float)[:, None]
 
     _encoded = _targets
+
+
+def probabilities(score: np.ndarray) -> np.ndarray:
+    """Return the class probabilities (n, n_classes) behind log-odds, which are one column for two classes."""
+    if score.ndim == 1:
+        return np.column_stack([expit(-score), expit(score)])
+    return softmax(score, axis=1)
 
 
 def as_counts(weight: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 
@@ -20,6 +21,6 @@ def progress(title: str | None, total: int) -> Iterator[Callable[[str], None]]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[state]}"),
     )
-    with Progress(*columns, disable=title is None) as bar:
+    with Progress(*columns, console=Console(stderr=True), disable=title is None) as bar:
         task = bar.add_task(title or "", total=total, state="")
         yield lambda state: bar.update(task, advance=1, state=state)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike, NDArray
 
 from thrifty.metrics import CostCurve, cost_curve
+from thrifty.metrics.curves import score_name
 from thrifty.plots.axes import dress, new_axes
 from thrifty.plots.palette import INK, MUTED
 
@@ -91,6 +92,49 @@ class CostCurveDisplay:
         curve = cost_curve(models, X, y, scoring=scoring, caps=caps, labels=labels)
         return cls.from_curve(curve, name=name, reference=reference, ax=ax, **kwargs)
 
+    @classmethod
+    def from_search(
+        cls, search: Any, *, name: str | None = None, ax: Axes | None = None, **kwargs: Any
+    ) -> "CostCurveDisplay":
+        """Draw all points of a fitted `thrifty.BudgetSearchCV`, and mark its budget and the point it chose.
+
+        Parameters
+        ----------
+        search : BudgetSearchCV
+            A fitted search.
+        name : str, default=None
+            Name in the legend.
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure when None.
+        **kwargs
+            Style of the staircase as in `plot`.
+        """
+        table = search.frontier_
+        sound = table[table["error"] == ""]
+        curve = CostCurve(
+            sound["spend"].to_numpy(),
+            sound["score"].to_numpy(),
+            labels=tuple(sound["method"]),
+            unit=search.cost_model_.unit,
+            score_name=score_name(search.scoring_),
+        )
+        display = cls(curve, name=name).plot(ax, **kwargs)
+        display._mark_choice(search)
+        return display
+
+    def _mark_choice(self, search: Any) -> None:
+        """Draw the budget as a line, and what is promised as a point with its bound."""
+        if search.budget is not None:
+            self.ax_.axvline(search.budget, color=MUTED, linewidth=1, linestyle=(0, (2, 2)), label="budget")
+        promise = getattr(search, "promise_", None)
+        if promise is not None:
+            reach = [[0.0], [promise.spend_bound - promise.spend]]
+            look: dict[str, Any] = {"marker": "o", "ms": 9, "color": INK, "capsize": 3, "zorder": 3}
+            label = f"chosen: {promise.method}"
+            self.ax_.errorbar([promise.spend], [promise.score], xerr=reach, linestyle="", label=label, **look)
+        if self.ax_.get_legend_handles_labels()[0]:
+            _show_legend(self.ax_)
+
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> "CostCurveDisplay":
         """Draw the curve.
 
@@ -115,7 +159,7 @@ class CostCurveDisplay:
             _draw_reference(ax, *self.reference)
         ax.set(xlabel=_spend_axis(self.curve.unit), ylabel=self.curve.score_name)
         if ax.get_legend_handles_labels()[0]:
-            ax.legend(labelcolor=INK, fontsize=9, facecolor="white", edgecolor="none", framealpha=0.9)
+            _show_legend(ax)
         return self
 
     def _draw_curve(self, style: dict[str, Any]) -> None:
@@ -145,6 +189,10 @@ def _draw_reference(ax: Axes, spend: float | None, score: float, name: str) -> N
     else:
         ax.axhline(score, **look)
         ax.plot([spend], [score], label=name, marker="D", markeredgecolor="white", **look)
+
+
+def _show_legend(ax: Axes) -> None:
+    ax.legend(labelcolor=INK, fontsize=9, facecolor="white", edgecolor="none", framealpha=0.9)
 
 
 def _spend_axis(unit: str) -> str:

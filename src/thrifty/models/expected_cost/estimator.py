@@ -111,6 +111,12 @@ class ExpectedCostEstimator(FeatureMapped):
             models.append(model._settle(problem, solution))
         return models[::-1]
 
+    def usual_cost_weights(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Return the cost weights that ``path`` takes by default for these rows, the largest first."""
+        template = clone(self)
+        template._refuse_bad_parameters()
+        return np.array(template._ascending(None, template._pose(X, y, sample_weight, None, None))[::-1])
+
     def _ascending(self, cost_weights: Any, problem: Problem) -> list[float]:
         if cost_weights is None and not problem.prices.any():
             return [float(self.cost_weight)]  # where nothing costs anything there is nothing to weigh

@@ -61,7 +61,7 @@ class _CostWeightedL1(TreeEstimator):
         template = clone(self)
         problem = template._pose(X, y, sample_weight)
         if cost_weights is None:
-            cost_weights = problem.largest_weight * np.geomspace(1.0, 1e-3, 100)
+            cost_weights = problem.usual_weights
         if not isinstance(cost_weights, Iterable):
             raise ValueError(f"{type(self).__name__}: cost_weights is {cost_weights!r}; expected a list of numbers.")
         cost_weights = list(cost_weights)
@@ -75,6 +75,10 @@ class _CostWeightedL1(TreeEstimator):
             settled[tuple(support)] = model
             models.append(model.set_params(cost_weight=weight))
         return models
+
+    def usual_cost_weights(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Return the cost weights that ``path`` takes by default for these rows, the largest first."""
+        return clone(self)._pose(X, y, sample_weight).usual_weights
 
     def _pose(self, X: Any, y: Any, sample_weight: Any) -> "_Problem":
         X, y, count = self._validated(X, y, sample_weight)
@@ -119,6 +123,11 @@ class _Problem:
         self.targets = row_scale * (data.targets - data.origin.targets) / np.sqrt(variance if variance > 0 else 1.0)
         correlations = np.linalg.norm(self.columns.T @ self.targets, axis=1) / len(self.targets)
         self.largest_weight = float(correlations.max())  # the smallest cost weight that admits no feature
+
+    @property
+    def usual_weights(self) -> np.ndarray:
+        """A hundred, down to a thousandth of the largest."""
+        return self.largest_weight * np.geomspace(1.0, 1e-3, 100)
 
     def supports(self, cost_weights: Sequence[float]) -> list[np.ndarray]:
         """Return the features admitted at each (decreasing) cost weight, in the order they came in."""

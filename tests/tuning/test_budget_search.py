@@ -1,0 +1,302 @@
+"""The search: what it chooses, what it promises, what it does with bad candidates and bad input."""
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score, roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+
+from thrifty import (
+    Acquire,
+    ASTCClassifier,
+    BudgetSearchCV,
+    CostModel,
+    CostWeightedL1Classifier,
+    GreedyMiserClassifier,
+    TableModel,
+)
+from thrifty.datasets import load_heart, make_ltr
+from thrifty.plots import CostCurveDisplay
+from thrifty.tuning import METHODS
+
+HEART = load_heart()
+COLUMNS = [
+    "method",
+    "parameters",
+    "spend",
+    "spend_bound",
+    "score",
+    "score_error",
+    "fit_seconds",
+    "error",
+    "dominated",
+    "within_budget",
+]
+
+
+@pytest.fixture(scope="module")
+def search():
+    X = pd.DataFrame(HEART.X[:200], columns=HEART.names)
+    return BudgetSearchCV(["l1", "astc"], budget=40, cap=150, costs=HEART.costs).fit(X, HEART.y[:200])
+
+
+@pytest.fixture(scope="module")
+def held():
+    return pd.DataFrame(HEART.X[200:], columns=HEART.names), HEART.y[200:]
+
+
+def test_the_choice_is_the_best_score_whose_bound_is_within_the_budget(search):
+    table = search.frontier_
+    assert list(table.columns) == COLUMNS
+    within = table[table["spend_bound"] <= 40]
+    assert table["within_budget"].sum() == len(within)
+    assert table["score"][search.best_index_] == within["score"].max() == search.best_score_
+    ties = within[within["score"] == search.best_score_]
+    assert table["spend"][search.best_index_] == ties["spend"].min()
+    assert search.best_params_ == table["parameters"][search.best_index_]
+
+
+def test_held_out_rows_keep_to_budget_and_cap(search, held):
+    X, y = held
+    spend = search.spend(X)
+    assert spend.mean() <= 40
+    assert spend.max() <= 150
+    assert search.score(X, y) == accuracy_score(y, search.predict(X)) > 0.7
+
+
+def test_a_loaded_cap_binds_without_being_passed(held):
+    X, _ = held
+    everything = BudgetSearchCV({"tree": (ASTCClassifier(), {"max_depth": [1], "node_budget": [200.0]})}, cap=5)
+    model = everything.set_params(costs=HEART.costs).fit(HEART.X[:200], HEART.y[:200]).best_estimator_
+    assert isinstance(model, TableModel)
+    assert model.spend(X.to_numpy()).max() <= 5
+
+
+def test_the_promise_is_what_was_measured(search):
+    promise, line = search.promise_, search.frontier_.loc[search.best_index_]
+    assert (promise.budget, promise.cap, promise.unit, promise.confidence) == (40.0, 150.0, "CAD", 0.95)
+    assert (promise.spend, promise.spend_bound, promise.score) == (line["spend"], line["spend_bound"], line["score"])
+    assert promise.kept
+    assert promise.n_rows == 200
+    assert search.best_estimator_.promise_ == promise
+
+
+def test_sessions_and_probabilities_are_the_chosen_models(search, held):
+    X, _ = held
+    session = search.session()
+    while isinstance(step := session.next(), Acquire):
+        session.observe({feature: X[feature].iloc[0] for feature in step.features})
+    assert step.prediction == search.predict(X)[0]
+    assert session.spend == search.spend(X)[0]
+    np.testing.assert_array_equal(search.predict_proba(X), search.best_estimator_.predict_proba(X))
+    assert search.classes_.tolist() == [0, 1]
+    assert search.n_features_in_ == 13
+
+
+def test_points_are_what_separate_fits_would_score():
+    folds = StratifiedKFold(3, shuffle=True, random_state=1)
+    grid = {"cost_weight": [0.2, 0.05, 0.01]}
+    search = BudgetSearchCV([(CostWeightedL1Classifier(costs=HEART.costs), grid)], cv=folds, refit=False)
+    search.fit(HEART.X, HEART.y)
+    for k, (train, test) in enumerate(folds.split(HEART.X, HEART.y)):
+        for line, weight in enumerate(grid["cost_weight"]):
+            model = CostWeightedL1Classifier(costs=HEART.costs, cost_weight=weight).fit(HEART.X[train], HEART.y[train])
+            assert search.cv_results_[f"split{k}_test_score"][line] == model.score(HEART.X[test], HEART.y[test])
+            assert search.cv_results_[f"split{k}_test_spend"][line] == model.spend(HEART.X[test]).mean()
+
+
+def test_a_candidate_that_fails_is_recorded_and_not_fatal():
+    given = {"broken": ASTCClassifier(max_depth=-1), "sound": "l1"}
+    table = BudgetSearchCV(given, budget=30, costs=HEART.costs).fit(HEART.X, HEART.y).frontier_
+    broken = table[table["method"] == "broken"]
+    assert broken["error"].str.contains("max_depth is -1").all()
+    assert broken["dominated"].all()
+    assert not broken["within_budget"].any()
+    assert (table[table["method"] == "sound"]["error"] == "").all()
+
+
+def test_when_all_fail_the_first_error_is_told():
+    with pytest.raises(ValueError, match="every candidate failed, the first with ValueError: .*max_depth is -1"):
+        BudgetSearchCV([ASTCClassifier(max_depth=-1)]).fit(HEART.X, HEART.y)
+
+
+def test_a_budget_out_of_reach_gives_the_cheapest_and_says_by_how_much_it_misses():
+    grid = {"max_depth": [1], "node_budget": [4.0, 100.0]}
+    search = BudgetSearchCV([(ASTCClassifier(overflow="skip"), grid)], budget=2.5, costs=HEART.costs)
+    with pytest.warns(UserWarning, match=r"no candidate stays within the budget of 2.5 CAD.*1.5 CAD too much"):
+        search.fit(HEART.X, HEART.y)
+    assert search.promise_.spend == 4.0
+    assert not search.promise_.kept
+
+
+def test_a_refit_that_turns_out_dearer_than_the_budget_is_passed_over():
+    """Cross-validation buys nothing under a weight that all rows together do buy at; the search must notice."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 2))
+    y = (X[:, 0] + 0.3 * random.normal(size=40) > 0).astype(int)
+    search = BudgetSearchCV(["l1", "astc", "greedy-miser"], budget=0.4, costs=[1.0, 1.0]).fit(X, y)
+    assert search.spend(X).mean() <= 0.4
+
+
+def test_without_refit_there_is_a_frontier_and_no_model():
+    search = BudgetSearchCV(["l1"], costs=HEART.costs, refit=False).fit(HEART.X, HEART.y)
+    assert len(search.frontier_) == 25
+    with pytest.raises(AttributeError, match="refit=False"):
+        search.predict(HEART.X)
+    assert not hasattr(search, "predict_proba")
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        BudgetSearchCV().predict(HEART.X)
+
+
+def test_mixed_columns_are_bought_at_the_prices_of_raw_ones():
+    random = np.random.default_rng(0)
+    n = 300
+    raw = pd.DataFrame(
+        {
+            "pain": random.choice(["none", "typical", "atypical"], n),
+            "smokes": random.random(n) < 0.5,
+            "visit": pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 300, n), unit="D"),
+            "chol": np.where(random.random(n) < 0.1, np.nan, random.normal(200, 30, n)),
+        }
+    )
+    y = np.where((raw["pain"] == "typical") | (raw["chol"] > 230), "ill", "well")
+    costs = CostModel({"pain": 1, "smokes": 1, "visit": 0, "chol": 7}, unit="$")
+    search = BudgetSearchCV(["l1", "astc", "dynamic"], budget=3, costs=costs, cv=3).fit(raw, y)
+    assert (search.frontier_["error"] == "").all()
+    outcome = search.acquire(raw)
+    np.testing.assert_array_equal(outcome.spend, costs.of(outcome.acquired))
+    assert outcome.acquired.shape == (n, 4)
+    assert outcome.spend.mean() <= 3
+    assert search.score(raw, y) > 0.7
+
+
+def test_every_method_serves_what_it_says_it_does():
+    """All methods on a small set of each task, with one setting each, so that no sweep is left untried."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(90, 4))
+    signal = X[:, 0] + X[:, 1] * (X[:, 2] > 0)
+    queries = np.repeat(np.arange(9), 10)
+    targets = {
+        "binary": (signal > 0, None),
+        "multiclass": (np.digitize(signal, [-0.5, 0.5]), None),
+        "regression": (signal, None),
+        "ranking": (np.digitize(signal, [0, 1]), queries),
+    }
+    for task, (y, qid) in targets.items():
+        serving = [name for name, method in METHODS.items() if task in method.classes]
+        search = BudgetSearchCV(serving, costs=[1, 2, 3, 4], cv=2, refit=False).fit(X, y, qid=qid)
+        assert set(search.frontier_["method"]) == set(serving)
+        assert (search.frontier_["error"] == "").all(), search.frontier_["error"].unique()
+
+
+def test_multiclass_and_regression_find_their_own_score():
+    wine, diabetes = load_wine(), load_diabetes()
+    classes = BudgetSearchCV(["astc"], budget=4, cv=3).fit(wine.data, wine.target_names[wine.target])
+    assert classes.scoring_ == "accuracy"
+    assert set(classes.predict(wine.data)) == set(wine.target_names)
+    amounts = BudgetSearchCV(["l1"], budget=4, cv=3).fit(diabetes.data, diabetes.target)
+    assert amounts.scoring_ == "r2"
+    assert amounts.spend(diabetes.data).mean() <= 4
+
+
+def test_queries_are_kept_together_and_scored_by_query():
+    data = make_ltr(40, 12, 20, random_state=0)
+    search = BudgetSearchCV(["greedy-miser", "astc"], budget=data.costs.total / 4, costs=data.costs, cv=3)
+    search.fit(data.X, data.y, qid=data.qid)
+    assert search.scoring_ == "ndcg@5"
+    assert search.spend(data.X, qid=data.qid).mean() <= data.costs.total / 4
+    assert search.score(data.X, data.y, qid=data.qid) > 0.5
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_any_backend_finds_the_same(search, backend):
+    X = pd.DataFrame(HEART.X[:200], columns=HEART.names)
+    with joblib.parallel_backend(backend, n_jobs=2):
+        other = clone(search).fit(X, HEART.y[:200])
+    same = [name for name in COLUMNS if name != "fit_seconds"]
+    pd.testing.assert_frame_equal(search.frontier_[same], other.frontier_[same])
+
+
+def test_the_search_looks_at_some_rows_and_the_model_at_all(search):
+    few = BudgetSearchCV(["l1"], costs=HEART.costs, max_rows=100).fit(HEART.X, HEART.y)
+    assert few.promise_.n_rows == 100
+    assert few.best_estimator_.training_.n_rows == 270
+
+
+def test_scoring_by_name_and_by_function():
+    def spare(model, X, y):
+        return float(roc_auc_score(y, model.predict_proba(X)[:, 1]))
+
+    named = BudgetSearchCV(["l1"], costs=HEART.costs, scoring="roc_auc", refit=False).fit(HEART.X, HEART.y)
+    called = BudgetSearchCV(["l1"], costs=HEART.costs, scoring=spare, refit=False).fit(HEART.X, HEART.y)
+    np.testing.assert_allclose(named.frontier_["score"], called.frontier_["score"])
+
+
+def test_a_larger_confidence_asks_for_more_room():
+    bounds = [
+        BudgetSearchCV(["l1"], costs=HEART.costs, confidence=sure, refit=False).fit(HEART.X, HEART.y).frontier_
+        for sure in (0.5, 0.99)
+    ]
+    assert (bounds[0]["spend_bound"] <= bounds[1]["spend_bound"]).all()
+    np.testing.assert_allclose(bounds[0]["spend_bound"], np.minimum(bounds[0]["spend"], HEART.costs.total))
+
+
+def test_costs_of_the_estimators_are_taken_where_the_search_has_none():
+    search = BudgetSearchCV([CostWeightedL1Classifier(costs=HEART.costs)]).fit(HEART.X, HEART.y)
+    assert search.cost_model_.total == HEART.costs.total
+    two = [ASTCClassifier(costs=np.ones(13)), CostWeightedL1Classifier(costs=HEART.costs)]
+    with pytest.raises(ValueError, match=r"different costs. Pass costs= to the search"):
+        BudgetSearchCV(two).fit(HEART.X, HEART.y)
+
+
+def test_the_progress_bar_goes_to_stderr(capsys):
+    BudgetSearchCV(["l1"], costs=HEART.costs, verbose=True, refit=False).fit(HEART.X, HEART.y)
+    shown = capsys.readouterr()
+    assert "Searching" in shown.err
+    assert shown.out == ""
+
+
+def test_picture_of_a_search(search):
+    display = CostCurveDisplay.from_search(search, name="frontier", ax=Figure().subplots())
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["frontier", "budget", f"chosen: {search.promise_.method}"]
+    assert display.ax_.get_xlabel() == "mean spend per row (CAD)"
+    assert len(display.curve) == (search.frontier_["error"] == "").sum()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": -1}, "budget is -1; expected a number of at least 0"),
+        ({"cap": "much"}, "cap is 'much'"),
+        ({"confidence": 1}, "confidence is 1; expected a share between 0 and 1"),
+        ({"cv": 1}, "cv is 1; expected at least 2"),
+        ({"max_rows": 0}, "max_rows is 0"),
+        ({"task": "guessing"}, "task is 'guessing'"),
+        ({"estimators": ["magic"]}, "there is no method 'magic'. There are l1, astc"),
+        ({"estimators": ["early-exit"]}, "'early-exit' does not serve binary. These do: l1"),
+        ({"estimators": [object()]}, "expected names of methods, estimators of thrifty"),
+        ({"estimators": [(GreedyMiserClassifier(), {"depth": [1]})]}, "has no parameter 'depth'"),
+        ({"scoring": "beauty"}, "beauty"),
+    ],
+)
+def test_bad_parameters_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        BudgetSearchCV(**options).fit(HEART.X, HEART.y)
+
+
+def test_bad_rows_are_refused():
+    with pytest.raises(ValueError, match="y is missing in 1 of 270 rows"):
+        BudgetSearchCV(["l1"]).fit(HEART.X, np.append(np.nan, HEART.y[1:]))
+    with pytest.raises(ValueError, match=r"y has shape \(269,\) for 270 rows"):
+        BudgetSearchCV(["l1"]).fit(HEART.X, HEART.y[1:])
+    with pytest.raises(ValueError, match=r"qid has shape \(3,\)"):
+        BudgetSearchCV(["l1"]).fit(HEART.X, HEART.y, qid=[1, 2, 3])
