@@ -18,11 +18,18 @@ from thrifty import (
     CostModel,
     CostWeightedL1Classifier,
     GreedyMiserClassifier,
+    GreedyMiserRanker,
     TableModel,
 )
 from thrifty.datasets import load_heart, make_ltr
 from thrifty.plots import CostCurveDisplay
 from thrifty.tuning import METHODS
+from thrifty.tuning.candidates import sweeps
+from thrifty.tuning.cross_validation import measure
+from thrifty.tuning.methods import Rows
+from thrifty.tuning.raw_rows import RawRows
+from thrifty.tuning.scoring import DEFAULT_SCORING
+from thrifty.tuning.sweep import Sweep
 
 HEART = load_heart()
 COLUMNS = [
@@ -39,10 +46,13 @@ COLUMNS = [
 ]
 
 
+TREES = (ASTCClassifier(overflow="skip"), {"max_depth": [1, 2], "node_budget": [4.0, 7.0, 30.0]})
+
+
 @pytest.fixture(scope="module")
 def search():
     X = pd.DataFrame(HEART.X[:200], columns=HEART.names)
-    return BudgetSearchCV(["l1", "astc"], budget=40, cap=150, costs=HEART.costs).fit(X, HEART.y[:200])
+    return BudgetSearchCV({"l1": "l1", "tree": TREES}, budget=40, cap=150, costs=HEART.costs).fit(X, HEART.y[:200])
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +131,7 @@ def test_a_candidate_that_fails_is_recorded_and_not_fatal():
 
 
 def test_when_all_fail_the_first_error_is_told():
-    with pytest.raises(ValueError, match="every candidate failed, the first with ValueError: .*max_depth is -1"):
+    with pytest.raises(ValueError, match=r"every candidate failed, the first with ValueError: .*max_depth is -1"):
         BudgetSearchCV([ASTCClassifier(max_depth=-1)]).fit(HEART.X, HEART.y)
 
 
@@ -139,7 +149,7 @@ def test_a_refit_that_turns_out_dearer_than_the_budget_is_passed_over():
     random = np.random.default_rng(0)
     X = random.normal(size=(40, 2))
     y = (X[:, 0] + 0.3 * random.normal(size=40) > 0).astype(int)
-    search = BudgetSearchCV(["l1", "astc", "greedy-miser"], budget=0.4, costs=[1.0, 1.0]).fit(X, y)
+    search = BudgetSearchCV(["l1", "truncated"], budget=0.4, costs=[1.0, 1.0]).fit(X, y)
     assert search.spend(X).mean() <= 0.4
 
 
@@ -169,7 +179,7 @@ def test_mixed_columns_are_bought_at_the_prices_of_raw_ones():
     )
     y = np.where((raw["pain"] == "typical") | (raw["chol"] > 230), "ill", "well")
     costs = CostModel({"pain": 1, "smokes": 1, "visit": 0, "chol": 7}, unit="$")
-    search = BudgetSearchCV(["l1", "astc", "dynamic"], budget=3, costs=costs, cv=3).fit(raw, y)
+    search = BudgetSearchCV(["l1", "static"], budget=3, costs=costs, cv=3).fit(raw, y)
     assert (search.frontier_["error"] == "").all()
     outcome = search.acquire(raw)
     np.testing.assert_array_equal(outcome.spend, costs.of(outcome.acquired))
@@ -178,28 +188,28 @@ def test_mixed_columns_are_bought_at_the_prices_of_raw_ones():
     assert search.score(raw, y) > 0.7
 
 
-def test_every_method_serves_what_it_says_it_does():
-    """All methods on a small set of each task, with one setting each, so that no sweep is left untried."""
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression", "ranking"])
+def test_every_method_serves_what_it_says_it_does(task):
+    """The first and last setting of every default sweep, on a small set of each task."""
     random = np.random.default_rng(0)
     X = random.normal(size=(90, 4))
     signal = X[:, 0] + X[:, 1] * (X[:, 2] > 0)
-    queries = np.repeat(np.arange(9), 10)
-    targets = {
-        "binary": (signal > 0, None),
-        "multiclass": (np.digitize(signal, [-0.5, 0.5]), None),
-        "regression": (signal, None),
-        "ranking": (np.digitize(signal, [0, 1]), queries),
-    }
-    for task, (y, qid) in targets.items():
-        serving = [name for name, method in METHODS.items() if task in method.classes]
-        search = BudgetSearchCV(serving, costs=[1, 2, 3, 4], cv=2, refit=False).fit(X, y, qid=qid)
-        assert set(search.frontier_["method"]) == set(serving)
-        assert (search.frontier_["error"] == "").all(), search.frontier_["error"].unique()
+    cuts = {"binary": [0], "multiclass": [-0.5, 0.5], "ranking": [0, 1]}
+    y = np.digitize(signal, cuts[task]) if task in cuts else signal
+    raw = RawRows.checked(X, y, None, np.repeat(np.arange(9), 10) if task == "ranking" else None, "test")
+    rows = raw.encoded(raw.encoder(), CostModel([1.0, 2.0, 3.0, 4.0]))
+    made = sweeps(None, Rows(X, y, rows.costs, task), random_state=0)
+    assert [sweep.name for sweep in made] == [name for name, method in METHODS.items() if task in method.classes]
+    for sweep in made:
+        ends = Sweep(sweep.name, sweep.estimator, (sweep.settings[0], sweep.settings[-1]))
+        measured = [each for batch in ends.batches() for each in measure(batch, rows, rows, 8.0, DEFAULT_SCORING[task])]
+        assert [each.error for each in measured] == ["", ""], sweep.name
+        assert max(each.largest for each in measured) <= 8.0
 
 
 def test_multiclass_and_regression_find_their_own_score():
     wine, diabetes = load_wine(), load_diabetes()
-    classes = BudgetSearchCV(["astc"], budget=4, cv=3).fit(wine.data, wine.target_names[wine.target])
+    classes = BudgetSearchCV(["static"], budget=4, cv=3).fit(wine.data, wine.target_names[wine.target])
     assert classes.scoring_ == "accuracy"
     assert set(classes.predict(wine.data)) == set(wine.target_names)
     amounts = BudgetSearchCV(["l1"], budget=4, cv=3).fit(diabetes.data, diabetes.target)
@@ -209,7 +219,9 @@ def test_multiclass_and_regression_find_their_own_score():
 
 def test_queries_are_kept_together_and_scored_by_query():
     data = make_ltr(40, 12, 20, random_state=0)
-    search = BudgetSearchCV(["greedy-miser", "astc"], budget=data.costs.total / 4, costs=data.costs, cv=3)
+    weights = (data.y.var() / data.costs.total * np.array([0.1, 0.01])).tolist()
+    miser = GreedyMiserRanker(n_estimators=10), {"cost_weight": weights}
+    search = BudgetSearchCV([miser, "l1"], budget=data.costs.total / 4, costs=data.costs, cv=3)
     search.fit(data.X, data.y, qid=data.qid)
     assert search.scoring_ == "ndcg@5"
     assert search.spend(data.X, qid=data.qid).mean() <= data.costs.total / 4

@@ -257,7 +257,13 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
         -------
         ndarray of shape (n, n_classes)
         """
-        return probabilities(self.decision_function(X, cap))
+        return self._probabilities(self.decision_function(X, cap))
+
+    def _probabilities(self, score: np.ndarray) -> np.ndarray:
+        """Turn scores into the probabilities (n, n_classes) behind them."""
+        if score.ndim == 1:
+            return np.column_stack([expit(-score), expit(score)])
+        return softmax(score, axis=1)
 
     def _answer(self, score: np.ndarray) -> np.ndarray:
         winner = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)
@@ -312,13 +318,6 @@ class BudgetedRanker(BudgetedEstimator):
         return np.asarray(y, dtype=float)[:, None]
 
     _encoded = _targets
-
-
-def probabilities(score: np.ndarray) -> np.ndarray:
-    """Return the class probabilities (n, n_classes) behind log-odds, which are one column for two classes."""
-    if score.ndim == 1:
-        return np.column_stack([expit(-score), expit(score)])
-    return softmax(score, axis=1)
 
 
 def as_counts(weight: np.ndarray) -> np.ndarray:

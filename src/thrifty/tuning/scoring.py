@@ -9,7 +9,6 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import get_tags
 
 from thrifty.models.acquisition import Acquisition
-from thrifty.models.base import probabilities
 from thrifty.models.validation import BY_QUERY, query_metric
 from thrifty.tuning.methods import Task
 
@@ -51,7 +50,7 @@ class Answered(BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities behind the scores."""
-        return probabilities(self.acquisition.score)
+        return self.model._probabilities(self.acquisition.score)
 
     def __sklearn_tags__(self) -> Any:
         return get_tags(self.model)

@@ -14,9 +14,11 @@ import numpy as np
 from thrifty.costs import CostModel, Ledger
 from thrifty.kernels.stopping import full_scores, partial_scores
 from thrifty.kernels.threads import over_rows
+from thrifty.models.rebuilt import Rebuilt
 from thrifty.models.session import Acquire, Session, Stop
 from thrifty.models.stopping.boundaries import Boundary, decidedness
 from thrifty.models.stopping.checkpoints import Checkpoint
+from thrifty.models.stopping.misfits import refuse_misfits
 from thrifty.models.stopping.sample import dense
 from thrifty.models.stopping.terms import Terms
 
@@ -24,7 +26,7 @@ MOST_CELLS = 2**22  # of X that are looked at together, sparse ones included
 NOWHERE = -1  # stands for the checkpoint of a row that cannot pay for the first
 
 
-class Chain:
+class Chain(Rebuilt):
     """Checkpoints along the terms of a predictor, and what it costs to get to each.
 
     Parameters
@@ -43,6 +45,8 @@ class Chain:
         What the evaluation of each term costs, in the order of the chain.
     """
 
+    _made_of = ("terms", "order", "checkpoints", "boundary", "prior", "cost_model", "evaluation_costs")
+
     def __init__(
         self,
         terms: Terms,
@@ -54,13 +58,15 @@ class Chain:
         evaluation_costs: np.ndarray,
     ):
         self.terms, self.checkpoints, self.boundary, self.prior = terms, checkpoints, boundary, prior
+        self.order, self.cost_model, self.evaluation_costs = order, cost_model, evaluation_costs
+        refuse_misfits(self, cost_model.n_features)
         self.n_terms = np.array([checkpoint.n_terms for checkpoint in checkpoints])
         self.names = cost_model.names or range(cost_model.n_features)
         self._place = np.argsort(order)
         self._own_weights = np.ascontiguousarray(terms.weights[:, self._place])
-        self._price(cost_model, evaluation_costs)
+        self._price()
 
-    def _price(self, cost_model: CostModel, evaluation_costs: np.ndarray) -> None:
+    def _price(self) -> None:
         """Price the steps: the features that a checkpoint is the first to need, and its evaluations."""
         starts = [0, *self.n_terms[:-1]]
         reads = [self.terms.reads(np.arange(*step)).any(axis=0) for step in zip(starts, self.n_terms, strict=True)]
@@ -68,7 +74,8 @@ class Chain:
         self.buys = self.acquired.copy()
         self.buys[1:] &= ~self.acquired[:-1]
         steps = zip(starts, self.n_terms, strict=True)
-        priced = cost_model.derive(self.buys, [math.fsum(evaluation_costs[first:last]) for first, last in steps])
+        evaluation_costs = [math.fsum(self.evaluation_costs[first:last]) for first, last in steps]
+        priced = self.cost_model.derive(self.buys, evaluation_costs)
         ledger = Ledger(priced)
         self.step_cost, self.path_cost = np.array([(ledger.buy(k), ledger.spent) for k in range(len(reads))]).T
 

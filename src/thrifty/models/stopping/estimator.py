@@ -24,7 +24,7 @@ from thrifty.models.stopping.chain import Chain, ChainSession
 from thrifty.models.stopping.checkpoints import plain_checkpoints, refit_checkpoints
 from thrifty.models.stopping.order import ORDERS, Prices, given_order, order_terms
 from thrifty.models.stopping.predictors import read_terms
-from thrifty.models.stopping.probabilities import ENOUGH_ROWS, are_log_odds, as_probabilities, best_slope
+from thrifty.models.stopping.probabilities import ENOUGH_ROWS, are_log_odds, best_slope
 from thrifty.models.stopping.sample import Sample, dense, evenly
 from thrifty.models.stopping.terms import Terms
 
@@ -225,23 +225,9 @@ class SumClassifier(BudgetedClassifier):
         """Drop the last axis of a single score, as scikit-learn does."""
         return scores[..., 0] if scores.shape[-1] == 1 else scores
 
-    def predict_proba(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Return class probabilities, columns in the order of ``classes_``.
-
-        Scores of predictors that are no log-odds, such as margins, are scaled to be.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-        cap : float or array-like of shape (n,), optional
-            Hard limit on each row's spend.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        scores = self.decision_function(X, cap)
-        return as_probabilities(self.slope_ * scores.reshape(len(scores), -1))
+    def _probabilities(self, score: np.ndarray) -> np.ndarray:
+        """Scale what are no log-odds, such as margins, to be."""
+        return super()._probabilities(self.slope_ * score)
 
     # Input
 

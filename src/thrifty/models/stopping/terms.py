@@ -17,6 +17,7 @@ import numpy as np
 
 from thrifty.kernels.stopping import LINEAR, POLY, RBF, SIGMOID, TILE, kernel_values, padded
 from thrifty.models.boosting.forest import Forest
+from thrifty.models.rebuilt import Rebuilt
 
 KERNELS = {"linear": LINEAR, "poly": POLY, "rbf": RBF, "sigmoid": SIGMOID}
 
@@ -37,7 +38,7 @@ class Scaling:
         return (X - self.centre) / self.divisor
 
 
-class Terms(ABC):
+class Terms(Rebuilt, ABC):
     """The terms of a fitted predictor; `fill` stands in for NaN unless it is None, where NaN is a value like others.
 
     Attributes
@@ -48,6 +49,7 @@ class Terms(ABC):
         What the predictor itself calls the terms: columns, support vectors, outputs of trees.
     """
 
+    _made_of: ClassVar[tuple[str, ...]] = ("weights", "intercept", "ids", "fill")
     rows_at_once: ClassVar[int] = 1024
     grain: ClassVar[int] = 1  # terms that are best evaluated together
 
@@ -154,6 +156,7 @@ class Kernel:
 class KernelTerms(Terms):
     """The support vectors of a kernel machine."""
 
+    _made_of = ("vectors", "kernel", "scaling", *Terms._made_of)
     rows_at_once = 256  # which stay in cache from one checkpoint to the next
     grain = TILE
 
@@ -196,6 +199,7 @@ class KernelTerms(Terms):
 class TreeTerms(Terms):
     """The outputs of the trees of an ensemble."""
 
+    _made_of = ("forest", "scaling", *Terms._made_of)
     rows_at_once = 2048
     grain = 16
 
