@@ -77,6 +77,40 @@ def test_what_cannot_be_had_is_paid_for_and_filled_in(model, missing):
     assert batch.acquired[0, 1]
 
 
+def test_what_is_unavailable_is_charged_and_not_asked_for_again(model):
+    session, asked = model.session(), []
+    while isinstance(step := session.next(), Acquire):
+        asked += step.features
+        session.observe(dict.fromkeys(step.features))
+    assert asked == ["a", "b", "c"]
+    assert session.spend == model.spend([[np.nan] * 4])[0] == 3
+    assert np.isfinite(step.score)
+
+
+def test_a_part_may_be_unavailable():
+    random = np.random.default_rng(1)
+    wide = ASTCRegressor(costs=dict.fromkeys("abcd", 1), max_depth=1, node_budget=4)
+    wide.fit(random.normal(size=(50, 4)), random.normal(size=50))
+    session = wide.session()
+    first, *rest = session.next().features
+    session.observe({first: None})
+    assert session.next() == Acquire(tuple(rest), 0.0)
+    session.observe(dict.fromkeys(rest, 0.5))
+    row = [np.nan if name == first else 0.5 for name in "abcd"]
+    assert session.next().prediction == wide.predict([row])[0]
+
+
+def test_a_part_that_makes_no_sense_is_refused_and_loses_nothing(model):
+    wide = ASTCRegressor(max_depth=1, node_budget=4)
+    wide.fit(np.random.default_rng(1).normal(size=(50, 4)), np.random.default_rng(2).normal(size=50))
+    session = wide.session()
+    first, second, *rest = session.next().features
+    session.observe({first: 1.0})
+    with pytest.raises(SessionError, match="was observed as 'high'"):
+        session.observe({second: "high"})
+    assert session.next().features == (second, *rest)
+
+
 @pytest.mark.parametrize("cap", [-1, float("nan"), "ten", [1, 2]])
 def test_a_senseless_cap_is_refused(model, cap):
     with pytest.raises(ValueError, match="cap"):

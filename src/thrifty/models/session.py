@@ -40,7 +40,13 @@ class Stop:
 class Session(ABC):
     """One row's acquisition, driven by :meth:`next` and :meth:`observe` in turn.
 
-    A subclass plans the next step (:meth:`_plan`) and takes the values of the one it planned (:meth:`_receive`).
+    What is asked for need not be had. ``observe({feature: None})`` says that a feature is unavailable: the session
+    goes on with what it has, or another way, as batch prediction does where X holds NaN, and never asks for it again.
+    It is charged all the same, as in a batch: the test was ordered, though no result came of it. So what a row spends
+    depends on what it asks for alone, and a cap holds whatever is unavailable.
+
+    A subclass plans the next step (:meth:`_plan`) and takes the values of the one it planned (:meth:`_receive`);
+    where values are not numbers, it also says how to read them (:meth:`_read`).
 
     Attributes
     ----------
@@ -52,7 +58,7 @@ class Session(ABC):
 
     def __init__(self) -> None:
         self._step: Acquire | Stop | None = None
-        self._told: dict[Feature, float] = {}
+        self._told: dict[Feature, Any] = {}
 
     def next(self) -> Acquire | Stop:
         """Tell what to do now; the same step again until its features have been observed.
@@ -67,7 +73,7 @@ class Session(ABC):
         return self._step
 
     def observe(self, values: Mapping[Any, Any]) -> None:
-        """Take the values of the features asked for, all at once or in parts; None or NaN: it could not be had."""
+        """Take the values of the features asked for, all at once or in parts; None or NaN: it is unavailable."""
         if not isinstance(self._step, Acquire):
             raise SessionError(f"nothing is being asked for, got {list(values)}. Call next() first.")
         told = {**self._told, **values} if self._told else values
@@ -75,21 +81,41 @@ class Session(ABC):
         if len(told) != len(asked) or (complete := _in_order(told, asked)) is None:
             self._observe_part(told, asked)
         else:
-            self._receive(_numbers(asked, complete))
+            self._receive(self._read_all(asked, complete))
             self._step, self._told = None, {}
 
     def _observe_part(self, told: Mapping[Any, Any], asked: Sequence[Feature]) -> None:
         if unasked := [f for f in told if f not in asked]:
             raise SessionError(f"observed {unasked}, but asked for {list(asked)}. Observe what is asked for.")
-        self._told = {f: _number(f, value) for f, value in told.items()}
+        for feature, value in told.items():
+            self._read(feature, value)
+        self._told = dict(told)
+
+    def _read_all(self, features: Sequence[Feature], values: list[Any]) -> list[Any]:
+        """Check the values one by one only if their sum shows that something is missing or amiss."""
+        try:
+            plain = math.isfinite(math.fsum(values))
+        except (TypeError, ValueError, OverflowError):
+            plain = False
+        return values if plain else [self._read(f, value) for f, value in zip(features, values, strict=True)]
+
+    def _read(self, feature: Feature, value: Any) -> Any:
+        """Return an observed value as `_receive` takes it; SessionError if it makes no sense."""
+        try:
+            number = math.nan if value is None else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.inf
+        if math.isinf(number):
+            raise SessionError(f"feature {feature!r} was observed as {value!r}; expected a finite number, or None.")
+        return number
 
     @abstractmethod
     def _plan(self) -> Acquire | Stop:
         """Decide the next step from the values received so far."""
 
     @abstractmethod
-    def _receive(self, values: list[float]) -> None:
-        """Take the values of the planned step, in the order it asked for them; NaN is missing."""
+    def _receive(self, values: list[Any]) -> None:
+        """Take the values of the planned step, in the order it asked for them; NaN is unavailable."""
 
 
 def drive(session: Session, fetch: Callable[[Any], Any]) -> Stop:
@@ -110,22 +136,3 @@ def _in_order(told: Mapping[Any, Any], asked: Sequence[Feature]) -> list[Any] | 
         return [told[f] for f in asked]
     except KeyError:
         return None
-
-
-def _numbers(features: Sequence[Feature], values: list[Any]) -> list[float]:
-    """Check the values one by one only if their sum shows that something is missing or amiss."""
-    try:
-        plain = math.isfinite(math.fsum(values))
-    except (TypeError, ValueError, OverflowError):
-        plain = False
-    return values if plain else [_number(f, value) for f, value in zip(features, values, strict=True)]
-
-
-def _number(feature: Feature, value: Any) -> float:
-    try:
-        number = math.nan if value is None else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.inf
-    if math.isinf(number):
-        raise SessionError(f"feature {feature!r} was observed as {value!r}; expected a finite number, or None.")
-    return number

@@ -11,7 +11,9 @@ One parametrised test runs every public estimator through every check, and throu
 import copy
 import pickle
 from collections.abc import Callable
-from inspect import isabstract
+from inspect import Parameter, isabstract, signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator as sklearn_check_estimator
 
 from thrifty.costs import CostModel
-from thrifty.models.base import BudgetedEstimator, BudgetedRanker
+from thrifty.models.base import BudgetedEstimator
 from thrifty.models.session import Acquire, drive
+from thrifty.models.tables.table_model import TableModel
+from thrifty.persistence import load, save
 
 N_ROWS, N_FEATURES = 240, 9
 PRICES = (1.0, 2.5, 0.0, 4.0, 0.7, 3.0, 1.3, 5.0, 0.3)
@@ -43,15 +47,20 @@ def check_estimator(estimator: Any) -> None:
 
 
 def public_estimators() -> list[type]:
-    """Return every estimator class that `thrifty` exports."""
+    """Return every estimator class that `thrifty` exports and that can be made without arguments."""
     import thrifty
 
     exported = (getattr(thrifty, name) for name in thrifty.__all__)
-    return [
-        each
-        for each in exported
-        if isinstance(each, type) and issubclass(each, BudgetedEstimator) and not isabstract(each)
-    ]
+    return [each for each in exported if isinstance(each, type) and _is_estimator(each) and not _requires(each)]
+
+
+def _is_estimator(each: type) -> bool:
+    return issubclass(each, BudgetedEstimator) and not isabstract(each)
+
+
+def _requires(each: type) -> list[str]:
+    """Return the parameters without a default."""
+    return [name for name, parameter in signature(each).parameters.items() if parameter.default is Parameter.empty]
 
 
 def check_batch_equals_session(estimator: Any) -> None:
@@ -63,13 +72,14 @@ def check_batch_equals_session(estimator: Any) -> None:
                 _compare_session(model, X[i], cap, batch, i)
 
 
-def _compare_session(model: Any, row: np.ndarray, cap: float | None, batch: Any, i: int) -> None:
+def _compare_session(model: Any, row: np.ndarray, cap: float | None, batch: Any, i: int, at_once: bool = True) -> None:
     asked: list[Any] = []
     session, paid = model.session(cap), 0.0
     while isinstance(step := session.next(), Acquire):
-        asked += step.features
+        told = step.features if at_once else step.features[:1]
+        asked += told
         paid += step.cost
-        session.observe({feature: row[feature] for feature in step.features})
+        session.observe({feature: row[feature] for feature in told})
     assert set(asked) == set(np.flatnonzero(batch.acquired[i])), f"row {i}: session acquired {asked}"
     assert len(asked) == len(set(asked)), f"row {i}: session asked twice in {asked}"
     assert session.spend == batch.spend[i], f"row {i}: session spent {session.spend}, batch {batch.spend[i]}"
@@ -77,6 +87,23 @@ def _compare_session(model: Any, row: np.ndarray, cap: float | None, batch: Any,
     assert step.exit == batch.exit[i], f"row {i}: session ended at {step.exit}, batch at {batch.exit[i]}"
     np.testing.assert_array_equal(step.score, batch.score[i])
     assert step.prediction == batch.prediction[i]
+
+
+def check_unavailable(estimator: Any) -> None:
+    """What is unavailable in a session counts as NaN does in a batch, is not asked for again, and does not stop it."""
+    random = np.random.default_rng(3)
+    for X, y in _problems(estimator):
+        every_other = np.arange(N_FEATURES) % 2 == 0  # what training never missed may be missing later
+        some_gone = every_other & (random.random(X.shape) < 0.3)
+        model = _with_costs(estimator, _costs()).fit(np.where(some_gone, np.nan, X), y)
+        gone = random.random((40, N_FEATURES)) < np.linspace(0.1, 1.0, 40)[:, None]
+        rows = X[:40].astype(object)
+        rows[gone] = None
+        for cap in (None, *CAPS):
+            batch = model.acquire(rows.astype(float), cap)
+            assert np.isfinite(batch.score).all(), "an answer is not finite where features are unavailable"
+            for i, row in enumerate(rows):
+                _compare_session(model, row, cap, batch, i, at_once=i % 2 == 0)
 
 
 def check_cap_holds(estimator: Any) -> None:
@@ -139,10 +166,12 @@ def check_unit_of_cost_is_immaterial(estimator: Any) -> None:
 
 def _in_cents(estimator: Any) -> Any:
     parameters = estimator.get_params(deep=False)
+    if isinstance(estimator, TableModel):
+        estimator.set_params(estimator=_in_cents(estimator.estimator))
     relative = getattr(estimator, "_relative_cost_weight", False)  # to the cost of everything, not to the unit
     if parameters.get("cost_weight") is not None and not relative:
         estimator.set_params(cost_weight=parameters["cost_weight"] / 100)
-    for name in ("node_budget", "price_limits", "budget"):
+    for name in ("node_budget", "price_limits", "budget", "cap"):
         if parameters.get(name) is not None:
             estimator.set_params(**{name: np.asarray(parameters[name]) * 100})
     return estimator
@@ -156,6 +185,22 @@ def check_copies_agree(estimator: Any) -> None:
             np.testing.assert_array_equal(twin.acquire(X).score, expected.score)
             np.testing.assert_array_equal(twin.spend(X), expected.spend)
         assert clone(model).get_params()["costs"] == model.get_params()["costs"]
+
+
+def check_files_agree(estimator: Any) -> None:
+    """A model saved and loaded acquires, pays and answers the same; files trust no classes but those of thrifty."""
+    if not type(estimator).__module__.startswith("thrifty."):
+        return
+    for model, X in _fitted(estimator):
+        with TemporaryDirectory() as folder:
+            twin = load(save(model, Path(folder, "model.thrifty")))
+        assert repr(twin.get_params()) == repr(model.get_params())
+        for cap in (None, *CAPS):
+            expected, found = model.acquire(X, cap), twin.acquire(X, cap)
+            for name in ("prediction", "score", "acquired", "spend", "exit"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+            for i in range(10):
+                _compare_session(twin, X[i], cap, expected, i)
 
 
 def check_seed_decides(estimator: Any) -> None:
@@ -184,12 +229,14 @@ def check_names_are_understood(estimator: Any) -> None:
 
 CHECKS: list[Check] = [
     check_batch_equals_session,
+    check_unavailable,
     check_cap_holds,
     check_spend_is_what_was_acquired,
     check_no_peeking,
     check_column_order_is_immaterial,
     check_unit_of_cost_is_immaterial,
     check_copies_agree,
+    check_files_agree,
     check_seed_decides,
     check_names_are_understood,
 ]
@@ -209,7 +256,7 @@ def _problems(estimator: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     signal = X @ random.normal(size=(N_FEATURES, 2)) + random.normal(scale=3.0, size=(N_ROWS, 2))
     signal[:, 0] += 6.0 * np.sign(X[:, 2]) * X[:, 7] / 8.0
     signs = signal > np.median(signal, axis=0)
-    if isinstance(estimator, BudgetedRanker):
+    if get_tags(estimator).target_tags.positive_only:  # a ranker's labels
         return [(X, signs.sum(axis=1))]
     if not is_classifier(estimator):
         return [(X, signal[:, 0])]

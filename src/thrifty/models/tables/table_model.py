@@ -1,0 +1,290 @@
+"""Any estimator on a table of mixed columns, at the prices of its raw columns."""
+
+from functools import partial
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from thrifty.costs import CostModel
+from thrifty.metrics import ndcg_at_k
+from thrifty.models.acquisition import Acquisition
+from thrifty.models.base import BudgetedEstimator, Run, is_number, is_whole
+from thrifty.models.promise import Promise
+from thrifty.models.session import Session
+from thrifty.models.tables.columns import column_names, is_frame
+from thrifty.models.tables.encoder import TableEncoder
+from thrifty.models.tables.preparation import prepared
+from thrifty.models.tables.session import TableSession
+
+
+def _estimator_has(name: str) -> Any:
+    return lambda model: hasattr(getattr(model, "estimator_", model.estimator), name)
+
+
+class TableModel(BudgetedEstimator):
+    """Any estimator of this package on a table of numbers, text, categories, booleans, dates and gaps.
+
+    Each raw column is turned into one or more derived columns of numbers, and the estimator is fitted on those. All
+    columns derived from a raw one require its units, so that it is paid for once. Prices, acquisitions, sessions and
+    messages speak of raw columns.
+
+    Parameters
+    ----------
+    estimator : BudgetedEstimator
+        A classifier, regressor or ranker of this package; it is cloned and fitted.
+    costs : array-like, dict, CostModel or None
+        What each raw column costs to acquire; ``None`` means the costs of `estimator`, and one unit each if it has
+        none.
+    cap : float, optional
+        Hard limit on each row's spend. Where a call has a cap too the smaller one holds.
+    max_levels : int, default=20
+        How many levels of a category are told apart: the most frequent.
+
+    Attributes
+    ----------
+    encoder_ : TableEncoder
+        From raw to derived columns.
+    estimator_ : BudgetedEstimator
+        The estimator, fitted on derived columns.
+    cost_model_ : CostModel
+        The costs, aligned with the raw columns.
+    promise_ : Promise or None
+        What a search for a budget promised of this model.
+    classes_ : ndarray of shape (n_classes,)
+        If `estimator` is a classifier.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from thrifty import CostWeightedL1Regressor, TableModel
+    >>> flats = pd.DataFrame({"rooms": [1, 2, 3, 4], "lift": [True, False, True, False], "heating": list("gogo")})
+    >>> model = TableModel(CostWeightedL1Regressor(cost_weight=0.1), costs={"rooms": 1, "lift": 5, "heating": 2})
+    >>> model.fit(flats, [500.0, 800.0, 1100.0, 1400.0]).acquire(flats).acquired[0]
+    array([ True, False, False])
+    >>> model.session().next()
+    Acquire(features=('rooms',), cost=1.0)
+    """
+
+    encoder_: TableEncoder
+    estimator_: Any
+    promise_: Promise | None
+
+    def __init__(self, estimator: Any, *, costs: Any = None, cap: float | None = None, max_levels: int = 20):
+        self.estimator = estimator
+        self.costs = costs
+        self.cap = cap
+        self.max_levels = max_levels
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
+        """Learn what the columns are, and fit the estimator on what is derived from them.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n, n_features)
+            None, NaN and the like where a value could not be had.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        qid : array-like of shape (n,), optional
+            The query each row belongs to, for rankers.
+        """
+        self._refuse_bad_parameters()
+        X, y = self._table(X, reset=True), self._target(X, y)
+        self.cost_model_ = self._resolved_costs()
+        weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
+        self.encoder_ = TableEncoder(self.max_levels).fit(X, weight, self._feature_ids())
+        estimator = prepared(self.estimator, self.encoder_, self.cost_model_)
+        self.estimator_ = estimator.fit(self.encoder_.transform(X), y, **self._given(sample_weight, qid))
+        self.training_ = self.estimator_.training_
+        self.promise_ = None
+        return self
+
+    def _given(self, sample_weight: Any, qid: Any) -> dict[str, Any]:
+        """Return what the estimator is to be told beside X and y."""
+        if qid is not None and "qid" not in signature(self.estimator.fit).parameters:
+            raise ValueError(
+                f"{type(self).__name__}: qid was passed, but {type(self.estimator).__name__} knows no queries. "
+                "Pass a ranker, or no qid."
+            )
+        return {name: value for name, value in (("sample_weight", sample_weight), ("qid", qid)) if value is not None}
+
+    def _resolved_costs(self) -> CostModel:
+        return CostModel.resolve(
+            self.estimator.costs if self.costs is None else self.costs,
+            self.n_features_in_,
+            feature_names=getattr(self, "feature_names_in_", None),
+            owner=type(self).__name__,
+        )
+
+    def adopt(self, encoder: TableEncoder, estimator: Any, costs: CostModel, promise: Promise | None) -> Self:
+        """Take an estimator that was fitted elsewhere, as `prepared` for this encoder and these raw costs."""
+        ids = [field.name for field in encoder.fields_]
+        self.n_features_in_ = len(ids)
+        if isinstance(ids[0], str):
+            self.feature_names_in_ = np.array(ids, dtype=object)
+        self.cost_model_, self.encoder_, self.estimator_ = costs, encoder, estimator
+        self.training_, self.promise_ = estimator.training_, promise
+        return self
+
+    # The two drivers
+
+    def acquire(self, X: Any, cap: Any = None, *, qid: Any = None) -> Acquisition:
+        """Acquire what each row needs and answer it.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n, n_features)
+            Values that a row does not acquire are never looked at. None, NaN and the like in one that it does acquire
+            mean that it was paid for but could not be had.
+        cap : float or array-like of shape (n,), optional
+            Hard limit on each row's spend. A row that cannot afford its next step is answered with what it has.
+        qid : array-like of shape (n,), optional
+            The query of each row, for rankers that compare the rows of a query.
+
+        Returns
+        -------
+        Acquisition
+            With prediction, score, acquired (raw columns), spend and exit of each row.
+        """
+        derived, caps = self._inputs(X, cap, qid)
+        inner = self.estimator_.acquire(derived, caps, **self._queries_taken(qid))
+        acquired = partial(self._raw_columns, inner)
+        return Acquisition(inner.prediction, inner.score, acquired, inner.spend, inner.exit)
+
+    def _raw_columns(self, inner: Acquisition) -> np.ndarray:
+        return self.encoder_.raw_mask(inner.acquired)
+
+    def _inputs(self, X: Any, cap: Any, qid: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the derived columns and the caps of rows; refuse values that are acquired and cannot be read."""
+        check_is_fitted(self)
+        derived, unreadable = self.encoder_.read(self._table(X, reset=False))
+        caps = self._row_caps(cap, len(derived))
+        if unreadable:
+            acquired = self._raw_columns(self.estimator_.acquire(derived, caps, **self._queries_taken(qid)))
+            for field, rows, values in unreadable:
+                for i in np.flatnonzero(acquired[rows, field])[:1]:
+                    raise self.encoder_.refusal(field, int(rows[i]), values[i], "acquires")
+        return derived, caps
+
+    def _queries_taken(self, qid: Any) -> dict[str, Any]:
+        taken = qid is not None and "qid" in signature(self.estimator_.acquire).parameters
+        return {"qid": qid} if taken else {}
+
+    def _row_caps(self, cap: Any, n_rows: int) -> np.ndarray:
+        return np.minimum(super()._row_caps(cap, n_rows), super()._row_caps(self.cap, n_rows))
+
+    def _run(self, X: np.ndarray, cap: np.ndarray) -> Run:
+        run = self.estimator_._run(X, cap)
+        return run._replace(acquired=lambda: self.encoder_.raw_mask(run.acquired()))
+
+    def _start(self, cap: float) -> Session:
+        return TableSession(self.estimator_.session(cap), self.encoder_)
+
+    def _answer(self, score: np.ndarray) -> np.ndarray:
+        return self.estimator_._answer(score)
+
+    def _probabilities(self, score: np.ndarray) -> np.ndarray:
+        return self.estimator_._probabilities(score)
+
+    # What they are asked for
+
+    def spend(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
+        """Return what each row is charged; parameters as in ``acquire``."""
+        return self.acquire(X, cap, qid=qid).spend
+
+    def predict(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
+        """Predict each row from the columns it acquires; parameters as in ``acquire``."""
+        return self.acquire(X, cap, qid=qid).prediction
+
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X: Any, cap: Any = None) -> np.ndarray:
+        """Return the scores of the classes, as the estimator does; parameters as in ``acquire``."""
+        derived, caps = self._inputs(X, cap)
+        return self.estimator_.decision_function(derived, caps)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: Any, cap: Any = None) -> np.ndarray:
+        """Return class probabilities, columns in the order of ``classes_``; parameters as in ``acquire``."""
+        derived, caps = self._inputs(X, cap)
+        return self.estimator_.predict_proba(derived, caps)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> float:
+        """Return the accuracy of a classifier, R^2 of a regressor, the mean NDCG@5 of a ranker.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n, n_features)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        qid : array-like of shape (n,), optional
+            The query each row belongs to, for rankers; all to one by default.
+        """
+        if is_classifier(self):
+            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        if is_regressor(self):
+            return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
+        queries = np.zeros(len(y), dtype=int) if qid is None else qid
+        return float(ndcg_at_k(y, self.predict(X, qid=queries), qid=queries, k=5))
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes, if the estimator is a classifier."""
+        return self.estimator_.classes_
+
+    # Input
+
+    def _table(self, X: Any, reset: bool) -> Any:
+        """Return a table as the encoder takes it: a frame, or an array of two dimensions."""
+        if not is_frame(X):
+            return validate_data(self, _as_array(X), reset=reset, dtype=None, order="C", ensure_all_finite=False)
+        names = list(map(str, column_names(X)))
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{type(self).__name__}: X has several columns named {twice!r}. Rename or drop them.")
+        if 0 in X.shape:
+            raise ValueError(f"{type(self).__name__}: X has shape {X.shape}; expected at least one row and column.")
+        return validate_data(self, X, reset=reset, skip_check_array=True)
+
+    def _target(self, X: Any, y: Any) -> np.ndarray:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        check_consistent_length(X, y)
+        target = np.asarray(y)
+        if (missing := np.flatnonzero(pd.isna(target))).size and target.ndim == 1:
+            raise ValueError(f"{type(self).__name__}: y is missing (NaN) in row {missing[0]}. Leave such rows out.")
+        return target
+
+    def _refuse_bad_parameters(self) -> None:
+        estimator = self.estimator
+        fine = isinstance(estimator, BudgetedEstimator) and not isinstance(estimator, TableModel)
+        self._refuse_unless(fine, "estimator", estimator, "an estimator of thrifty, such as ASTCClassifier()")
+        self._refuse_unless(
+            self.cap is None or self.cap == np.inf or is_number(self.cap, 0), "cap", self.cap, "a limit of at least 0"
+        )
+        self._refuse_unless(is_whole(self.max_levels, 1), "max_levels", self.max_levels, "a whole number of at least 1")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.estimator, BudgetedEstimator):
+            inner = get_tags(self.estimator)
+            tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
+            tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+            tags.non_deterministic = inner.non_deterministic
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def _as_array(X: Any) -> Any:
+    """Return nested lists that hold text as an array of objects, where numpy would turn all of it into text."""
+    if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
+        return np.array(X, dtype=object)
+    return X
