@@ -196,7 +196,7 @@ def test_every_method_serves_what_it_says_it_does(task):
     signal = X[:, 0] + X[:, 1] * (X[:, 2] > 0)
     cuts = {"binary": [0], "multiclass": [-0.5, 0.5], "ranking": [0, 1]}
     y = np.digitize(signal, cuts[task]) if task in cuts else signal
-    raw = RawRows.checked(X, y, None, np.repeat(np.arange(9), 10) if task == "ranking" else None, "test")
+    raw = RawRows.checked(BudgetSearchCV(), X, y, qid=np.repeat(np.arange(9), 10) if task == "ranking" else None)
     rows = raw.encoded(raw.encoder(), CostModel([1.0, 2.0, 3.0, 4.0]))
     made = sweeps(None, Rows(X, y, rows.costs, task), random_state=0)
     assert [sweep.name for sweep in made] == [name for name, method in METHODS.items() if task in method.classes]
@@ -303,6 +303,19 @@ def test_picture_of_a_search(search):
 def test_bad_parameters_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         BudgetSearchCV(**options).fit(HEART.X, HEART.y)
+
+
+def test_bad_tables_are_refused():
+    X = HEART.X[:, :2]
+    twice = pd.DataFrame(X, columns=["a", "a"])
+    for table, message in (
+        (twice, "X has several columns named 'a'"),
+        (X[:, 0], "Expected 2D array"),
+        (pd.DataFrame(index=range(270)), r"X has shape \(270, 0\)"),
+        (X[:0], "0 sample"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            BudgetSearchCV(["l1"]).fit(table, HEART.y[: len(table)])
 
 
 def test_bad_rows_are_refused():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thrifty import ASTCClassifier, GreedyMiserClassifier, TruncatedClassifier
+from thrifty import ASTCClassifier, BudgetSearchCV, GreedyMiserClassifier, TruncatedClassifier
 from thrifty.datasets import load_heart
 from thrifty.tuning.raw_rows import RawRows
 from thrifty.tuning.sweep import Sweep
@@ -13,7 +13,7 @@ HEART = load_heart()
 
 @pytest.fixture(scope="module")
 def rows():
-    raw = RawRows.checked(HEART.X, HEART.y, None, None, "test")
+    raw = RawRows.checked(BudgetSearchCV(), HEART.X, HEART.y)
     return raw.encoded(raw.encoder(), HEART.costs)
 
 

@@ -32,7 +32,7 @@ from thrifty.tuning.refits import Refits
 from thrifty.tuning.scoring import DEFAULT_SCORING, scorer_of
 from thrifty.tuning.sweep import Sweep
 
-PASSED_ON = ("classes_", "decision_function", "feature_names_in_", "n_features_in_", "predict_proba")
+PASSED_ON = ("classes_", "decision_function", "predict_proba")
 
 
 class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
@@ -148,12 +148,12 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
             The query each row belongs to, for ranking.
         """
         self._refuse_bad_parameters()
-        everything = RawRows.checked(X, y, sample_weight, qid, "BudgetSearchCV")
+        everything = RawRows.checked(self, X, y, sample_weight, qid)
         task = task_of(self.task, self.estimators, everything.y, everything.qid)
         classes = task in ("binary", "multiclass")
         rows = everything.sample(self.max_rows, classes, self.random_state)
         encoder = everything.encoder()
-        self.cost_model_ = costs = self._resolved_costs(encoder)
+        self.cost_model_ = costs = self._resolved_costs()
         self.scoring_ = DEFAULT_SCORING[task] if self.scoring is None else self.scoring
         batches = self._batches(rows, encoder, costs, task)
         folds = folds_of(rows, classes, self.cv, self.random_state)
@@ -172,13 +172,12 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
             self._settle(everything, encoder, costs, batches, len(rows))
         return self
 
-    def _resolved_costs(self, encoder: TableEncoder) -> CostModel:
-        names = [field.name for field in encoder.fields_]
+    def _resolved_costs(self) -> CostModel:
         return CostModel.resolve(
             given_costs(self.estimators) if self.costs is None else self.costs,
-            len(names),
-            feature_names=[*map(str, names)] if isinstance(names[0], str) else None,
-            owner="BudgetSearchCV",
+            self.n_features_in_,
+            feature_names=getattr(self, "feature_names_in_", None),
+            owner=type(self).__name__,
         )
 
     def _batches(self, rows: RawRows, encoder: TableEncoder, costs: CostModel, task: Task) -> list[Sweep]:
@@ -288,6 +287,12 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "frontier_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags
 
 
 def _refuse_unless(fine: bool, name: str, value: Any, expected: str) -> None:

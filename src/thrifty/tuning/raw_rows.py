@@ -11,7 +11,8 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from thrifty.costs import CostModel
 from thrifty.models.tables.encoder import TableEncoder
-from thrifty.models.tables.table_model import prepared
+from thrifty.models.tables.preparation import prepared
+from thrifty.models.tables.validation import validated_table
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ class RawRows:
     qid: np.ndarray | None
 
     @classmethod
-    def checked(cls, X: Any, y: Any, weight: Any, qid: Any, owner: str) -> "RawRows":
-        """Refuse what does not fit together."""
-        X = X if hasattr(X, "shape") else np.asarray(X)
+    def checked(cls, search: Any, X: Any, y: Any, weight: Any = None, qid: Any = None) -> "RawRows":
+        """Refuse what does not fit together; the search learns the names of the columns."""
+        owner, X = type(search).__name__, validated_table(search, X, reset=True)
         y, n_rows = column_or_1d(y), _num_samples(X)
         weight = None if weight is None else np.asarray(weight, dtype=float)
         qid = None if qid is None else column_or_1d(qid)

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from thrifty.costs import CostModel
 from thrifty.metrics import ndcg_at_k
@@ -18,10 +18,10 @@ from thrifty.models.acquisition import Acquisition
 from thrifty.models.base import BudgetedEstimator, Run, is_number, is_whole
 from thrifty.models.promise import Promise
 from thrifty.models.session import Session
-from thrifty.models.tables.columns import column_names, is_frame
 from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.preparation import prepared
 from thrifty.models.tables.session import TableSession
+from thrifty.models.tables.validation import validated_table
 
 
 def _estimator_has(name: str) -> Any:
@@ -95,7 +95,7 @@ class TableModel(BudgetedEstimator):
             The query each row belongs to, for rankers.
         """
         self._refuse_bad_parameters()
-        X, y = self._table(X, reset=True), self._target(X, y)
+        X, y = validated_table(self, X, reset=True), self._target(X, y)
         self.cost_model_ = self._resolved_costs()
         weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
         self.encoder_ = TableEncoder(self.max_levels).fit(X, weight, self._feature_ids())
@@ -163,7 +163,7 @@ class TableModel(BudgetedEstimator):
     def _inputs(self, X: Any, cap: Any, qid: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the derived columns and the caps of rows; refuse values that are acquired and cannot be read."""
         check_is_fitted(self)
-        derived, unreadable = self.encoder_.read(self._table(X, reset=False))
+        derived, unreadable = self.encoder_.read(validated_table(self, X, reset=False))
         caps = self._row_caps(cap, len(derived))
         if unreadable:
             acquired = self._raw_columns(self.estimator_.acquire(derived, caps, **self._queries_taken(qid)))
@@ -239,18 +239,6 @@ class TableModel(BudgetedEstimator):
 
     # Input
 
-    def _table(self, X: Any, reset: bool) -> Any:
-        """Return a table as the encoder takes it: a frame, or an array of two dimensions."""
-        if not is_frame(X):
-            return validate_data(self, _as_array(X), reset=reset, dtype=None, order="C", ensure_all_finite=False)
-        names = list(map(str, column_names(X)))
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"{type(self).__name__}: X has several columns named {twice!r}. Rename or drop them.")
-        if 0 in X.shape:
-            raise ValueError(f"{type(self).__name__}: X has shape {X.shape}; expected at least one row and column.")
-        return validate_data(self, X, reset=reset, skip_check_array=True)
-
     def _target(self, X: Any, y: Any) -> np.ndarray:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -281,10 +269,3 @@ class TableModel(BudgetedEstimator):
             tags.non_deterministic = inner.non_deterministic
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags
-
-
-def _as_array(X: Any) -> Any:
-    """Return nested lists that hold text as an array of objects, where numpy would turn all of it into text."""
-    if isinstance(X, list | tuple) and np.asarray(X).dtype.kind in "US":
-        return np.array(X, dtype=object)
-    return X
