@@ -20,6 +20,8 @@ from thrifty import (
     GreedyMiserClassifier,
     GreedyMiserRanker,
     TableModel,
+    load,
+    save,
 )
 from thrifty.datasets import load_heart, make_ltr
 from thrifty.plots import CostCurveDisplay
@@ -153,6 +155,15 @@ def test_a_refit_that_turns_out_dearer_than_the_budget_is_passed_over():
     assert search.spend(X).mean() <= 0.4
 
 
+def test_what_is_found_can_be_saved_however_the_columns_are_called(search, tmp_path):
+    unnamed = BudgetSearchCV(["l1"], costs=HEART.costs, cv=2).fit(HEART.X, HEART.y)
+    for found in (search, unnamed):
+        twin = load(save(found, tmp_path / "model.thrifty"))
+        X = pd.DataFrame(HEART.X, columns=HEART.names) if found is search else HEART.X
+        np.testing.assert_array_equal(twin.acquire(X).score, found.acquire(X).score)
+        assert twin.promise_ == found.promise_
+
+
 def test_without_refit_there_is_a_frontier_and_no_model():
     search = BudgetSearchCV(["l1"], costs=HEART.costs, refit=False).fit(HEART.X, HEART.y)
     assert len(search.frontier_) == 25
@@ -197,7 +208,8 @@ def test_every_method_serves_what_it_says_it_does(task):
     cuts = {"binary": [0], "multiclass": [-0.5, 0.5], "ranking": [0, 1]}
     y = np.digitize(signal, cuts[task]) if task in cuts else signal
     raw = RawRows.checked(BudgetSearchCV(), X, y, qid=np.repeat(np.arange(9), 10) if task == "ranking" else None)
-    rows = raw.encoded(raw.encoder(), CostModel([1.0, 2.0, 3.0, 4.0]))
+    costs = CostModel([1.0, 2.0, 3.0, 4.0])
+    rows = raw.encoded(raw.encoder(costs), costs)
     made = sweeps(None, Rows(X, y, rows.costs, task), random_state=0)
     assert [sweep.name for sweep in made] == [name for name, method in METHODS.items() if task in method.classes]
     for sweep in made:

@@ -14,7 +14,7 @@ HEART = load_heart()
 @pytest.fixture(scope="module")
 def rows():
     raw = RawRows.checked(BudgetSearchCV(), HEART.X, HEART.y)
-    return raw.encoded(raw.encoder(), HEART.costs)
+    return raw.encoded(raw.encoder(HEART.costs), HEART.costs)
 
 
 def test_numbers_of_rounds_are_prefixes_of_one_ensemble(rows):

@@ -152,8 +152,8 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
         task = task_of(self.task, self.estimators, everything.y, everything.qid)
         classes = task in ("binary", "multiclass")
         rows = everything.sample(self.max_rows, classes, self.random_state)
-        encoder = everything.encoder()
         self.cost_model_ = costs = self._resolved_costs()
+        encoder = everything.encoder(costs)
         self.scoring_ = DEFAULT_SCORING[task] if self.scoring is None else self.scoring
         batches = self._batches(rows, encoder, costs, task)
         folds = folds_of(rows, classes, self.cv, self.random_state)
@@ -221,7 +221,7 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
         )
         limits = [limit for limit in (fitted.cap, self.cap) if limit is not None]
         model = TableModel(refits.unfitted(self.best_index_), costs=costs, cap=min(limits, default=None))
-        self.best_estimator_ = model.adopt(encoder, fitted.model, costs, self.promise_)
+        self.best_estimator_ = model.adopt(self, encoder, fitted.model, self.promise_)
 
     def _warn_of_miss(self, line: Any) -> None:
         def amount(value: float) -> str:

@@ -55,7 +55,7 @@ def _tasks(
 ) -> Iterator[tuple[Sweep, Numbers, Numbers]]:
     """Encode fold by fold as tasks are taken, by what is to be learned from alone; few tables are around at a time."""
     for learned_from, held in folds:
-        encoder = rows.take(learned_from).encoder()
+        encoder = rows.take(learned_from).encoder(costs)
         fit, test = (rows.take(part).encoded(encoder, costs) for part in (learned_from, held))
         for batch in batches:
             yield batch, fit, test

@@ -75,9 +75,9 @@ class RawRows:
         drawn, _ = next(splitter.split(self.y[:, None], self.y, self.qid))
         return self.take(np.sort(drawn))
 
-    def encoder(self) -> TableEncoder:
-        """Learn how to turn such rows into numbers."""
-        return TableEncoder().fit(self.X)
+    def encoder(self, costs: CostModel) -> TableEncoder:
+        """Learn how to turn such rows, whose columns have these costs, into numbers."""
+        return TableEncoder().fit(self.X, self.weight, costs.names or range(costs.n_features))
 
     def encoded(self, encoder: TableEncoder, costs: CostModel) -> Numbers:
         """Turn the rows into numbers."""

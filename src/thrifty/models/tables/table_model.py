@@ -122,13 +122,12 @@ class TableModel(BudgetedEstimator):
             owner=type(self).__name__,
         )
 
-    def adopt(self, encoder: TableEncoder, estimator: Any, costs: CostModel, promise: Promise | None) -> Self:
-        """Take an estimator that was fitted elsewhere, as `prepared` for this encoder and these raw costs."""
-        ids = [field.name for field in encoder.fields_]
-        self.n_features_in_ = len(ids)
-        if isinstance(ids[0], str):
-            self.feature_names_in_ = np.array(ids, dtype=object)
-        self.cost_model_, self.encoder_, self.estimator_ = costs, encoder, estimator
+    def adopt(self, search: Any, encoder: TableEncoder, estimator: Any, promise: Promise) -> Self:
+        """Take an estimator that a search has fitted, as `prepared` for this encoder, on columns it has validated."""
+        for name in ("n_features_in_", "feature_names_in_", "cost_model_"):
+            if hasattr(search, name):
+                setattr(self, name, getattr(search, name))
+        self.encoder_, self.estimator_ = encoder, estimator
         self.training_, self.promise_ = estimator.training_, promise
         return self
 
