@@ -9,9 +9,8 @@ from pkgutil import iter_modules
 
 import benchmarks
 
-NAMES = [
-    m.name for m in iter_modules(benchmarks.__path__) if m.name not in ("__main__", "contenders", "problems", "report")
-]
+SHARED = ("__main__", "commands", "contenders", "problems", "report")
+NAMES = [m.name for m in iter_modules(benchmarks.__path__) if m.name not in SHARED]
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from thrifty.exceptions import CostError as CostError
     from thrifty.exceptions import DatasetNotFoundError as DatasetNotFoundError
     from thrifty.exceptions import MissingExtraError as MissingExtraError
+    from thrifty.exceptions import ModelFileError as ModelFileError
     from thrifty.exceptions import SessionError as SessionError
     from thrifty.exceptions import ThriftyError as ThriftyError
     from thrifty.models.acquisition import Acquisition as Acquisition
@@ -34,24 +35,38 @@ if TYPE_CHECKING:
     from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier as DynamicSelectionClassifier
     from thrifty.models.policies.oracle import forward_selection_oracle as forward_selection_oracle
     from thrifty.models.policies.static_selection import StaticSelectionClassifier as StaticSelectionClassifier
+    from thrifty.models.promise import Promise as Promise
     from thrifty.models.session import Acquire as Acquire
     from thrifty.models.session import Session as Session
     from thrifty.models.session import Stop as Stop
     from thrifty.models.stopping.attentive import AttentiveClassifier as AttentiveClassifier
     from thrifty.models.stopping.simulation import simulate_stst as simulate_stst
     from thrifty.models.stopping.truncated import TruncatedClassifier as TruncatedClassifier
+    from thrifty.models.tables.table_model import TableModel as TableModel
     from thrifty.models.trees.astc import ASTCClassifier as ASTCClassifier
     from thrifty.models.trees.astc import ASTCRegressor as ASTCRegressor
     from thrifty.models.trees.criterion import CSTCCriterion as CSTCCriterion
     from thrifty.models.trees.criterion import cstc_criterion as cstc_criterion
     from thrifty.models.trees.cstc import CSTCClassifier as CSTCClassifier
     from thrifty.models.trees.cstc import CSTCRegressor as CSTCRegressor
+    from thrifty.persistence import Manifest as Manifest
+    from thrifty.persistence import load as load
+    from thrifty.persistence import read_manifest as read_manifest
+    from thrifty.persistence import save as save
+    from thrifty.tuning.budget_search import BudgetSearchCV as BudgetSearchCV
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "costs": ["CostModel"],
-    "exceptions": ["CostError", "DatasetNotFoundError", "MissingExtraError", "SessionError", "ThriftyError"],
+    "exceptions": [
+        "CostError",
+        "DatasetNotFoundError",
+        "MissingExtraError",
+        "ModelFileError",
+        "SessionError",
+        "ThriftyError",
+    ],
     "models.acquisition": ["Acquisition"],
     "models.base": ["BudgetedEstimator"],
     "models.boosting.adaboost_rs": ["AdaBoostRSClassifier"],
@@ -66,16 +81,20 @@ _HOMES = {
     "models.policies.dynamic_selection": ["DynamicSelectionClassifier"],
     "models.policies.oracle": ["forward_selection_oracle"],
     "models.policies.static_selection": ["StaticSelectionClassifier"],
+    "models.promise": ["Promise"],
     "models.session": ["Acquire", "Session", "Stop"],
     "models.stopping.attentive": ["AttentiveClassifier"],
     "models.stopping.simulation": ["simulate_stst"],
     "models.stopping.truncated": ["TruncatedClassifier"],
+    "models.tables.table_model": ["TableModel"],
     "models.trees.astc": ["ASTCClassifier", "ASTCRegressor"],
     "models.trees.criterion": ["CSTCCriterion", "cstc_criterion"],
     "models.trees.cstc": ["CSTCClassifier", "CSTCRegressor"],
+    "persistence": ["Manifest", "load", "read_manifest", "save"],
+    "tuning.budget_search": ["BudgetSearchCV"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("costs", "datasets", "exceptions", "metrics", "plots", "testing")
+_SUBMODULES = ("costs", "datasets", "exceptions", "metrics", "persistence", "plots", "testing", "tuning")
 
 __all__ = [
     "ASTCClassifier",
@@ -86,6 +105,7 @@ __all__ = [
     "AndOrClassifier",
     "AttentiveClassifier",
     "BoostedFeatureMap",
+    "BudgetSearchCV",
     "BudgetedEstimator",
     "CSCCClassifier",
     "CSTCClassifier",
@@ -103,15 +123,22 @@ __all__ = [
     "GreedyMiserClassifier",
     "GreedyMiserRanker",
     "GreedyMiserRegressor",
+    "Manifest",
     "MissingExtraError",
+    "ModelFileError",
+    "Promise",
     "Session",
     "SessionError",
     "StaticSelectionClassifier",
     "Stop",
+    "TableModel",
     "ThriftyError",
     "TruncatedClassifier",
     "cstc_criterion",
     "forward_selection_oracle",
+    "load",
+    "read_manifest",
+    "save",
     "simulate_stst",
 ]
 

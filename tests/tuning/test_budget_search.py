@@ -166,7 +166,7 @@ def test_what_is_found_can_be_saved_however_the_columns_are_called(search, tmp_p
 
 def test_without_refit_there_is_a_frontier_and_no_model():
     search = BudgetSearchCV(["l1"], costs=HEART.costs, refit=False).fit(HEART.X, HEART.y)
-    assert len(search.frontier_) == 25
+    assert len(search.frontier_) == 15
     with pytest.raises(AttributeError, match="refit=False"):
         search.predict(HEART.X)
     assert not hasattr(search, "predict_proba")

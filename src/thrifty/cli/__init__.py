@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from thrifty import __version__
-from thrifty.cli import demo, warmup
+from thrifty.cli import ask, costs, demo, explain, fit, frontier, predict, warmup
 from thrifty.exceptions import ThriftyError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -18,6 +18,12 @@ BAD_INPUT, INTERRUPTED = 2, 130
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+app.command()(fit.fit)
+app.command()(frontier.frontier)
+app.command()(predict.predict)
+app.command()(explain.explain)
+app.command()(ask.ask)
+app.add_typer(costs.app, name="costs")
 app.command()(demo.demo)
 app.command()(warmup.warmup)
 

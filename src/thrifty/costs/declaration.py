@@ -115,6 +115,44 @@ class Declaration:
         """Return the same declaration under other feature names."""
         return replace(self, names=tuple(parse_name(name) for name in names))
 
+    def as_arrays(self) -> dict[str, Any]:
+        """Return the declaration in a few flat arrays, which are short on disk however many bundles there are."""
+        members, requires = [bundle.members for bundle in self.bundles], self.requires
+        return {
+            "names": None if self.names is None else np.array(self.names),
+            "prices": np.array([math.nan if price is None else price for price in self.prices]),
+            "bundle_names": np.array([bundle.name for bundle in self.bundles], dtype=np.str_),
+            "bundle_prices": np.array([bundle.price for bundle in self.bundles], dtype=float),
+            "members": _flat(members),
+            "n_members": np.array([*map(len, members)], dtype=np.int64),
+            "requires": _flat(requires),
+            "n_requires": np.array([*map(len, requires)], dtype=np.int64),
+            "unit": self.unit,
+        }
+
+    @classmethod
+    def from_arrays(
+        cls,
+        names: Any,
+        prices: Any,
+        bundle_names: Any,
+        bundle_prices: Any,
+        members: Any,
+        n_members: Any,
+        requires: Any,
+        n_requires: Any,
+        unit: Any,
+    ) -> Declaration:
+        """Check what `as_arrays` returned as if a user had written it."""
+        own = [None if math.isnan(price) else price for price in prices.tolist()]
+        contents = zip(_parts(members, n_members), bundle_prices.tolist(), strict=True)
+        return cls.parse(
+            own if names is None else dict(zip(names.tolist(), own, strict=True)),
+            dict(zip(bundle_names.tolist(), contents, strict=True)),
+            dict(zip(range(len(own)), _parts(requires, n_requires), strict=True)),
+            unit,
+        )
+
     def _parse_bundle(self, name: Any, content: Any) -> Bundle:
         source = f"bundle {shown(name)}"
         if not isinstance(content, Sequence) or isinstance(content, str) or len(content) != 2:
@@ -132,6 +170,14 @@ class Declaration:
             others = self.distinct_columns(required, f"requires[{shown(feature)}]")
             requires[column] = tuple(sorted({*others} - {column}))
         return tuple(requires)
+
+
+def _flat(parts: Sequence[Sequence[int]]) -> np.ndarray:
+    return np.array([column for part in parts for column in part], dtype=np.int64)
+
+
+def _parts(flat: np.ndarray, lengths: np.ndarray) -> list[list[int]]:
+    return [part.tolist() for part in np.split(flat, np.cumsum(lengths[:-1]))] if lengths.size else []
 
 
 def default_names(count: int) -> tuple[str, ...]:

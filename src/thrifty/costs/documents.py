@@ -20,7 +20,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise CostError(f"{error}{_line_of(error, text)}. Correct the TOML.") from None
-    return _arguments(document)
+    return arguments_of(document)
 
 
 def parse_yaml(text: str) -> dict[str, Any]:
@@ -30,12 +30,12 @@ def parse_yaml(text: str) -> dict[str, Any]:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise CostError(f"{' '.join(str(error).split())}. Correct the YAML.") from None
-    return _arguments(document)
+    return arguments_of(document)
 
 
 def render_toml(model: CostModel) -> str:
     """Return a named cost model as TOML."""
-    document = _document(model)
+    document = document_of(model)
     lines = _toml_lines({"unit": document["unit"]}) if "unit" in document else []
     lines += ["", "[features]", *_toml_lines(document["features"])]
     for name, bundle in document.get("bundles", {}).items():
@@ -47,14 +47,15 @@ def render_toml(model: CostModel) -> str:
 
 def render_yaml(model: CostModel) -> str:
     """Return a named cost model as YAML."""
-    document = _document(model)
+    document = document_of(model)
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     if set("\x85\u2028\u2029").isdisjoint(text):
         return text
     return yaml.safe_dump(document, sort_keys=False)  # PyYAML loses these line breaks unless it escapes them
 
 
-def _arguments(document: Any) -> dict[str, Any]:
+def arguments_of(document: Any) -> dict[str, Any]:
+    """Return the arguments of the CostModel that a document describes."""
     _refuse_other_keys(document, "the file", required=("features",), optional=("bundles", "requires", "unit"))
     bundles = document.get("bundles", {})
     for key, table in (("features", document["features"]), ("bundles", bundles)):
@@ -70,7 +71,8 @@ def _arguments(document: Any) -> dict[str, Any]:
     }
 
 
-def _document(model: CostModel) -> dict[str, Any]:
+def document_of(model: CostModel) -> dict[str, Any]:
+    """Return a named cost model as a document of plain values."""
     document = {
         "unit": model.unit,
         "features": {name: "" if price is None else price for name, price in model.costs.items()},

@@ -30,9 +30,7 @@ every other row is a feature, in column order; an empty price means none of its 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +40,7 @@ from thrifty.costs.errors import located
 from thrifty.costs.model import CostModel
 from thrifty.costs.spreadsheets import parse_csv, render_csv
 from thrifty.exceptions import CostError
+from thrifty.replacing import replacing
 
 Parser = Callable[[str], dict[str, Any]]
 Renderer = Callable[[CostModel], str]
@@ -73,13 +72,10 @@ def write(model: CostModel, path: Path) -> Path:
         if model.names is None:
             model = CostModel.resolve(model, model.n_features, default_names(model.n_features))
         content = render(model).encode()
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            unfinished.write_bytes(content)
-            os.replace(unfinished, path)
+            with replacing(path) as unfinished:
+                unfinished.write_bytes(content)
         except OSError as error:
-            with suppress(OSError):
-                unfinished.unlink()
             raise CostError(f"cannot be written ({error.strerror}). Check the path.") from None
     return path
 

@@ -329,8 +329,11 @@ class CostModel:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return CostModel._from, (self._declared,)
+    def __getstate__(self) -> dict[str, Any]:
+        return self._declared.as_arrays()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._freeze(Declaration.from_arrays(**state))
 
     def __sklearn_clone__(self) -> CostModel:
         return self

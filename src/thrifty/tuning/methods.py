@@ -90,7 +90,8 @@ def growing_allowances(estimator: Any, rows: Rows) -> list[Setting]:
 def charged_boosting(estimator: Any, rows: Rows) -> list[Setting]:
     """Charge by feature and by row, at cost weights that make everything worth from all to nearly none of the loss."""
     per_cost = rows.spread / (rows.costs.total or 1.0)
-    weights = [*(per_cost * np.geomspace(1.0, 3e-3, 6)).tolist(), 0.0]
+    shares = np.geomspace(1.0, 1e-4, 9) if rows.task == "ranking" else np.geomspace(1.0, 3e-3, 6)
+    weights = [*(per_cost * shares).tolist(), 0.0]
     return [
         {"charge": charge, "cost_weight": weight, "n_estimators": n}
         for charge, weight, n in product(("ensemble", "row"), weights, (10, 30, 100))
@@ -99,8 +100,8 @@ def charged_boosting(estimator: Any, rows: Rows) -> list[Setting]:
 
 
 def relative_cost_weights(estimator: Any, rows: Rows) -> list[Setting]:
-    """Take the cost weights of the paper but the extremes."""
-    return [{"cost_weight": weight} for weight in (1.0, 0.5, 0.25, 0.1)]
+    """Spread cost weights over those of the paper."""
+    return [{"cost_weight": weight} for weight in (1.0, 0.3, 0.1)]
 
 
 def queue_budgets(estimator: Any, rows: Rows) -> list[Setting]:
@@ -130,7 +131,7 @@ def caps(estimator: Any, rows: Rows) -> list[Setting]:
 
 
 METHODS: dict[str, Method] = {
-    "l1": Method(_all("CostWeightedL1"), partial(along_the_path, n_points=25)),
+    "l1": Method(_all("CostWeightedL1"), partial(along_the_path, n_points=15)),
     "astc": Method(_all("ASTC"), growing_allowances, (("overflow", "skip"),)),
     "cstc": Method(_all("CSTC"), partial(along_the_path, n_points=8)),
     "cscc": Method({"binary": "CSCCClassifier"}, partial(along_the_path, n_points=8)),

@@ -198,7 +198,7 @@ def test_an_unfitted_forest_is_fitted_with_the_tree(heart):
 
 def test_progress_is_shown_on_request(heart, capsys):
     CSTCClassifier(costs=heart.costs, max_depth=2, verbose=True).fit(heart.X, heart.y)
-    assert "CSTCClassifier" in capsys.readouterr().out
+    assert "CSTCClassifier" in capsys.readouterr().err
 
 
 def test_rows_and_their_order_are_immaterial(heart):

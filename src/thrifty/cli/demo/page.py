@@ -1,10 +1,8 @@
 """The demo on one page that needs nothing else: pictures and style are inside, and nothing is fetched."""
 
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from thrifty.cli.demo.findings import name_of
 from thrifty.cli.demo.replay import Replay, Showcase, Step
 from thrifty.cli.demo.sentences import money, numbers
 from thrifty.cli.demo.study import SHOWN_BUDGET, Study
+from thrifty.cli.page import embedded, fill, table_row, tiles
 
 TEMPLATE = Path(__file__).with_name("page.html")
 
@@ -35,16 +34,16 @@ def compose(heart: Any, study: Study, showcase: Showcase, pictures: Mapping[str,
         "static_name": sentences.STATIC,
         "version": __version__,
     }
-    return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        {name: escape(text) for name, text in prose.items()},
-        prices=_prices(heart),
-        tiles=_tiles(study, showcase),
-        rows="\n".join(_rows(study)),
-        full=_row(["full model", *numbers(study.full), "", "", ""]),
-        steps="\n".join(_step(step, replay) for step in replay.steps),
-        curve=_embedded(pictures["cost-curve.png"]),
-        tree=_embedded(pictures["tree.png"]),
-    )
+    parts = {
+        "prices": _prices(heart),
+        "tiles": _tiles(study, showcase),
+        "rows": "\n".join(_rows(study)),
+        "full": table_row(["full model", *numbers(study.full), "", "", ""]),
+        "steps": "\n".join(_step(step, replay) for step in replay.steps),
+        "curve": embedded(pictures["cost-curve.png"]),
+        "tree": embedded(pictures["tree.png"]),
+    }
+    return fill(TEMPLATE, prose=prose, parts=parts)
 
 
 def _prices(heart: Any) -> str:
@@ -55,22 +54,18 @@ def _prices(heart: Any) -> str:
 
 def _tiles(study: Study, showcase: Showcase) -> str:
     tree, full = study.headline.tree, study.full
-    tiles = [
+    contents = [
         (f"${tree.spend:.0f}", f"a patient on average, instead of ${full.spend:.0f}"),
         (f"{tree.accuracy:.1%}", f"of unseen patients right, {full.accuracy:.1%} with every test"),
         (f"{showcase.share_paying_least:.0%}", f"of patients pay only {money(showcase.spend.min())} in the tree below"),
     ]
-    return "".join(f'<div class="tile"><b>{escape(big)}</b>{escape(small)}</div>' for big, small in tiles)
+    return tiles(contents)
 
 
 def _rows(study: Study) -> Iterable[str]:
     for row in study.rows:
         best = ' class="best"' if row is study.headline else ""
-        yield _row([money(row.budget), *numbers(row.tree), *numbers(row.static)], best)
-
-
-def _row(cells: Iterable[str], attributes: str = "") -> str:
-    return f"<tr{attributes}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+        yield table_row([money(row.budget), *numbers(row.tree), *numbers(row.static)], best)
 
 
 def _step(step: Step, replay: Replay) -> str:
@@ -84,7 +79,3 @@ def _step(step: Step, replay: Replay) -> str:
 def _meter(name: str, share: float, text: str, kind: str) -> str:
     bar = f'<span class="track"><i class="{kind}" style="width:{share:.0%}"></i></span>'
     return f'<div class="meter"><span>{name}</span>{bar}<span>{text}</span></div>'
-
-
-def _embedded(png: bytes) -> str:
-    return "data:image/png;base64," + b64encode(png).decode()

@@ -1,8 +1,6 @@
 """The two pictures of the demo, as the bytes of PNG files."""
 
 from collections.abc import Sequence
-from io import BytesIO
-from typing import Any
 
 import numpy as np
 
@@ -10,10 +8,9 @@ from thrifty.cli.demo import sentences
 from thrifty.cli.demo.findings import name_of
 from thrifty.cli.demo.replay import Showcase
 from thrifty.cli.demo.study import Outcome, Study
+from thrifty.cli.page import png
 from thrifty.metrics import CostCurve
 from thrifty.plots import CostCurveDisplay, TreeDisplay
-
-DOTS_PER_INCH = 160
 
 
 def draw_study(study: Study, unit: str) -> bytes:
@@ -25,7 +22,7 @@ def draw_study(study: Study, unit: str) -> bytes:
     CostCurveDisplay.from_curve(trees, name=sentences.TREE, ax=display.ax_)  # last, so that it lies on top
     display.ax_.set_xlabel(f"mean spend per patient ({unit})")
     display.ax_.yaxis.set_major_formatter("{x:.0%}")
-    return _png(display)
+    return png(display)
 
 
 def draw_tree(showcase: Showcase, columns: Sequence[str]) -> bytes:
@@ -34,7 +31,7 @@ def draw_tree(showcase: Showcase, columns: Sequence[str]) -> bytes:
     display = TreeDisplay.from_estimator(
         showcase.tree, showcase.X, showcase.labels, feature_names=names, max_features=6
     )
-    return _png(display)
+    return png(display)
 
 
 def _curve(outcomes: Sequence[Outcome], unit: str) -> CostCurve:
@@ -44,9 +41,3 @@ def _curve(outcomes: Sequence[Outcome], unit: str) -> CostCurve:
         unit=unit,
         score_name="accuracy on unseen patients",
     )
-
-
-def _png(display: Any) -> bytes:
-    file = BytesIO()
-    display.figure_.savefig(file, format="png", dpi=DOTS_PER_INCH, facecolor="white")
-    return file.getvalue()

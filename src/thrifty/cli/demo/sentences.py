@@ -1,7 +1,9 @@
 """What the numbers say, in the words that the terminal and the page share."""
 
+from functools import partial
 from typing import Any
 
+from thrifty.cli.amounts import amount
 from thrifty.cli.demo.replay import Replay, Showcase
 from thrifty.cli.demo.study import Outcome, Study
 
@@ -9,14 +11,7 @@ TREE = "ASTC tree: buys test by test, patient by patient"
 STATIC = "static l1: the same tests for everyone"
 FULL = "full model: every test for everyone"
 
-
-def money(amount: float) -> str:
-    """Write dollars; cents only where there are some.
-
-    >>> money(4.0), money(119.17)
-    ('$4', '$119.17')
-    """
-    return f"${amount:.2f}".removesuffix(".00")
+money = partial(amount, unit="$")
 
 
 def numbers(outcome: Outcome) -> tuple[str, str, str]:

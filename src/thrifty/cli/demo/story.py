@@ -10,15 +10,16 @@ from thrifty.cli.demo.page import compose
 from thrifty.cli.demo.pictures import draw_study, draw_tree
 from thrifty.cli.demo.replay import show
 from thrifty.cli.demo.study import n_steps, run_study, shown_tree
+from thrifty.cli.terminal import console, progress
 from thrifty.datasets import load_heart
 
 
 def tell(output: Path, *, folds: int, seed: int) -> None:
     """Run the demo and leave its files in the output folder."""
-    heart, out = load_heart(), terminal.console()
+    heart, out = load_heart(), console()
     with threadpool_limits(1):  # 270 rows: threads would only wait for each other
         out.print(f"{sentences.question(heart)}\n")
-        with terminal.progress(n_steps(folds)) as on_step:
+        with progress("cross-validating", n_steps(folds)) as on_step:
             study = run_study(heart, folds=folds, seed=seed, on_step=on_step)
             showcase = show(heart, shown_tree(heart, seed=seed, on_step=on_step))
     terminal.print_study(out, study)

@@ -1,12 +1,9 @@
-"""What the demo prints: a progress bar on stderr; the table, the finding and the patient on stdout."""
+"""What the demo prints: the table, the finding and the patient."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -14,31 +11,13 @@ from thrifty.cli.demo import sentences
 from thrifty.cli.demo.replay import Replay, Step
 from thrifty.cli.demo.sentences import money, numbers
 from thrifty.cli.demo.study import Study
-
-WIDEST = 92
-
-
-def console() -> Console:
-    """Standard output, no wider than prose reads well."""
-    out = Console(highlight=False)
-    out.width = min(out.width, WIDEST)
-    return out
-
-
-@contextmanager
-def progress(n_steps: int) -> Iterator[Callable[[], None]]:
-    """Show a bar with the time left, on a terminal; yield what moves it on by one."""
-    err = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
-    with Progress(*columns, TimeRemainingColumn(), console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("cross-validating", total=n_steps)
-        yield lambda: bar.advance(task)
+from thrifty.cli.terminal import plain_table
 
 
 def print_study(out: Console, study: Study) -> None:
     """Print the table and what it says."""
     for name, _, meaning in (model.partition(": ") for model in (sentences.TREE, sentences.STATIC, sentences.FULL)):
-        out.print(f"  [bold]{name:<12}[/]{meaning}")
+        out.print(Text.assemble("  ", (f"{name:<12}", "bold"), meaning))
     out.print(study_table(study))
     out.print(sentences.finding(study), style="bold")
     out.print(sentences.method(study), style="dim")
@@ -46,7 +25,7 @@ def print_study(out: Console, study: Study) -> None:
 
 def study_table(study: Study) -> Table:
     """One row per budget, the headline in colour, the full model last."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="")
+    table = plain_table()
     table.add_column("\nbudget", justify="right")
     for model, style in (("tree", "bold green"), ("static", "bold")):
         for number in ("spend", "accuracy", "AUC"):
@@ -62,7 +41,7 @@ def study_table(study: Study) -> Table:
 def print_replay(out: Console, replay: Replay) -> None:
     """Print a patient's steps and the answer."""
     out.print(f"\n{sentences.patient(replay)}")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="")
+    table = plain_table()
     table.add_column("", style="dim")
     table.add_column("bought and found")
     for name in ("cost", "paid", "risk"):
@@ -84,4 +63,4 @@ def print_files(out: Console, places: Sequence[Path]) -> None:
     """Say where to look next."""
     out.print("\nOpen the first of these in a browser:")
     for place in places:
-        out.print(f"  {place}", soft_wrap=True, markup=False)
+        out.print(f"  {place}", soft_wrap=True)

@@ -96,6 +96,9 @@ class BoostedFeatureMap:
         n_values = self.forest.n_outputs // self.forest.n_trees
         return trees.derive(np.eye(self.forest.n_trees, dtype=bool).repeat(n_values, axis=0), 0.0)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        BoostedFeatureMap.__init__(self, state["forest"], evaluation_costs=state["evaluation_costs"])
+
     def __sklearn_clone__(self) -> BoostedFeatureMap:
         return self
 

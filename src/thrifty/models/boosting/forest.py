@@ -27,9 +27,11 @@ from thrifty.models.boosting.layout import (
     category_sets,
     column,
     explore,
+    flat_sets,
     frozen,
     laid_out,
     refuse_misfits,
+    sets_of,
     within,
 )
 from thrifty.models.boosting.tree import Tree, put_together
@@ -333,8 +335,12 @@ class Forest:
         """Return a forest with some parts of this one replaced, named as they are passed to ``Forest``."""
         return Forest(**self._parts() | parts)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self._parts(),)
+    def __getstate__(self) -> dict[str, Any]:
+        names = None if self.feature_names is None else np.array(self.feature_names, dtype=np.str_)
+        return self._parts() | {"feature_names": names, "categories": flat_sets(self.categories)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Forest.__init__(self, **state | {"categories": sets_of(*state["categories"])})
 
     def __sklearn_clone__(self) -> Forest:
         return self
@@ -342,7 +348,3 @@ class Forest:
     def __repr__(self) -> str:
         counts = f"{self.n_trees} tree{'s' * (self.n_trees != 1)}, {len(self.feature)} nodes"
         return f"Forest({counts}, {self.reads.any(axis=0).sum()} of {self.n_features} features read)"
-
-
-def _rebuilt(parts: dict[str, Any]) -> Forest:
-    return Forest(**parts)

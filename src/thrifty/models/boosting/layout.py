@@ -56,6 +56,18 @@ def category_sets(categories: Mapping[int, Sequence[int]] | None, feature: np.nd
     return sets
 
 
+def flat_sets(categories: Mapping[int, tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return category sets as the nodes, how many codes each has, and the codes of all."""
+    nodes, sizes = [*categories], [len(codes) for codes in categories.values()]
+    codes = [code for codes in categories.values() for code in codes]
+    return np.array(nodes, dtype=np.int64), np.array(sizes, dtype=np.int64), np.array(codes, dtype=np.int64)
+
+
+def sets_of(nodes: np.ndarray, sizes: np.ndarray, codes: np.ndarray) -> dict[int, np.ndarray]:
+    """Return the category sets that `flat_sets` took apart."""
+    return dict(zip(nodes.tolist(), np.split(codes, np.cumsum(sizes))[:-1], strict=True))
+
+
 def shown(values: np.ndarray) -> str:
     """Return the first few of many values."""
     return str(values.tolist()) if len(values) <= 5 else f"{values[:5].tolist()}..."
@@ -64,6 +76,10 @@ def shown(values: np.ndarray) -> str:
 def refuse_misfits(forest: Forest) -> None:
     """Check every index and length."""
     n_nodes, inner = len(forest.feature), forest.feature != LEAF
+    if forest.value.ndim != 2 or forest.base.ndim != 1:
+        raise ValueError(
+            f"Forest: value has shape {forest.value.shape} and base {forest.base.shape}; expected a table."
+        )
     for name in ("threshold", "left", "right", "value", "missing_left"):
         if len(array := getattr(forest, name)) != n_nodes:
             raise ValueError(f"Forest: {name} has {len(array)} entries for {n_nodes} nodes. Pass one each.")

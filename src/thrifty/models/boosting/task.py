@@ -10,6 +10,8 @@ import numpy as np
 from scipy.special import expit, log_expit, logit
 from sklearn.base import is_regressor
 
+from thrifty.models.rebuilt import Rebuilt
+
 Kind = Literal["regression", "classification", "ranking"]
 SMALLEST_PROBABILITY = 1e-12  # stands for none, whose logarithm is not finite
 
@@ -34,7 +36,7 @@ LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(Rebuilt):
     """What the model that a forest was read from predicts, and how its sums say so.
 
     Parameters
@@ -57,6 +59,8 @@ class Task:
     >>> Task("regression", link="log").scores(np.array([[0.0], [1.0]])).round(2)
     array([1.  , 2.72])
     """
+
+    _made_of = ("kind", "link", "scale", "classes", "averaged", "prior")
 
     kind: Kind = "regression"
     link: str = "identity"

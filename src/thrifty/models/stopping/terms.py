@@ -192,8 +192,9 @@ class KernelTerms(Terms):
 
     def evaluate(self, block: np.ndarray, rows: np.ndarray, first: int, last: int, held: np.ndarray) -> None:
         """Compare the rows with the support vectors."""
-        name, gamma, coef0, degree = vars(self.kernel).values()
-        kernel_values(block, rows, self._padded, self._squares, first, last, KERNELS[name], gamma, coef0, degree, held)
+        kernel = self.kernel
+        shape = (KERNELS[kernel.name], kernel.gamma, kernel.coef0, kernel.degree)
+        kernel_values(block, rows, self._padded, self._squares, first, last, *shape, held)
 
 
 class TreeTerms(Terms):

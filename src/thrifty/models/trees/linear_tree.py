@@ -22,6 +22,17 @@ from thrifty.kernels.threads import over_rows
 from thrifty.models.session import Acquire, Feature, Session, Stop
 
 ROOT, END = 0, -1
+STORED = (
+    "scores",
+    "score_intercept",
+    "projection",
+    "projection_intercept",
+    "threshold",
+    "upper",
+    "lower",
+    "prior",
+    "fill",
+)
 
 
 @dataclass(eq=False)
@@ -75,9 +86,13 @@ class LinearTree:
         self.threshold = np.array([node.threshold for node in nodes], dtype=float)
         self.prior = np.asarray(prior, dtype=float)
         self.fill = np.zeros(cost_model.n_features) if fill is None else np.asarray(fill, dtype=float)
+        self.cost_model = cost_model
         self.parent, self.depth = ancestry(self.upper, self.lower)
         self._ids = cost_model.names or range(cost_model.n_features)
         self._purchases = [np.asarray(node.buys, dtype=np.int64) for node in nodes]
+        self._held: list[np.ndarray] = []
+        for buys, parent in zip(self._purchases, self.parent, strict=True):
+            self._held.append(buys if parent == END else np.concatenate([self._held[parent], buys]))
         self._refuse_misfits(nodes, cost_model.n_features)
         self._price(cost_model)
         self.arrays = self._flatten(nodes)
@@ -99,10 +114,7 @@ class LinearTree:
 
     def holds(self, node: int) -> np.ndarray:
         """Return the feature columns a row holds at the node, in order of purchase."""
-        path = [node]
-        while self.parent[path[-1]] != END:
-            path.append(self.parent[path[-1]])
-        return np.concatenate([self._purchases[k] for k in reversed(path)])
+        return self._held[node]
 
     def weighs(self, node: int) -> np.ndarray:
         """Return the feature columns that the node's own model gives a weight, to answer or to route."""
@@ -164,6 +176,12 @@ class LinearTree:
 
     def _refuse_misfits(self, nodes: Sequence[LinearNode], n_features: int) -> None:
         """Check every index and length: kernels index without looking, and trees also come from files."""
+        if not len(nodes) or self.prior.ndim != 1 or not self.prior.size or self.fill.shape != (n_features,):
+            raise ValueError(
+                f"a tree has {len(nodes)} nodes, a prior of shape {self.prior.shape} and a fill of shape "
+                f"{self.fill.shape}; expected at least one node and one score, and one fill for each of the "
+                f"{n_features} features"
+            )
         for k, node in enumerate(nodes):
             held = self.holds(k)
             if held.size and not (held.min() >= 0 and held.max() < n_features):
@@ -204,6 +222,30 @@ class LinearTree:
             prior=self.prior,
             fill=self.fill,
         )
+
+    # Copies and files hold what the constructor takes, node after node, so that reading them checks everything
+
+    def __getstate__(self) -> dict[str, Any]:
+        stored = {name: getattr(self.arrays, name) for name in STORED}
+        bought = {"buys": np.concatenate(self._purchases), "n_bought": np.array([*map(len, self._purchases)])}
+        return stored | bought | {"n_held": np.diff(self.arrays.at.astype(np.int64)), "cost_model": self.cost_model}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        held, bought = (np.cumsum(state[name])[:-1] for name in ("n_held", "n_bought"))
+        columns = (
+            np.split(state["buys"], bought),
+            np.split(state["scores"], held, axis=1),
+            state["score_intercept"],
+            np.split(state["projection"], held),
+            *(state[name].tolist() for name in ("projection_intercept", "threshold", "upper", "lower")),
+        )
+        nodes = [LinearNode(*line) for line in zip(*columns, strict=True)]
+        LinearTree.__init__(self, nodes, state["prior"], state["cost_model"], state["fill"])
+
+    def __copy__(self) -> "LinearTree":
+        twin = LinearTree.__new__(LinearTree)
+        vars(twin).update(vars(self))
+        return twin
 
 
 def ancestry(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

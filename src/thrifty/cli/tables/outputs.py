@@ -1,0 +1,109 @@
+"""Predictions, written in chunks as they come: to a file, which takes its name when it is complete, or to stdout."""
+
+import gzip
+import json
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from thrifty.cli.files import refuse_unwritable
+from thrifty.cli.tables.opening import DELIMITED, PARQUET, STDIN, suffix_of
+from thrifty.cli.tables.parquet import import_pyarrow
+from thrifty.replacing import replacing
+
+JSON_LINES = (".jsonl", ".ndjson")
+STDOUT = STDIN
+
+
+class Output(ABC):
+    """Takes DataFrames of the same columns, one after another; cells may be lists if it is `nested`."""
+
+    nested = False
+
+    @abstractmethod
+    def write(self, chunk: Any) -> None:
+        """Write some rows."""
+
+    def close(self) -> None:
+        """Write what is left to write."""
+        return
+
+
+@contextmanager
+def open_output(path: Path, *, json_lines: bool = False) -> Iterator[Output]:
+    """Open an output by the suffix of its name; "-" is standard output."""
+    suffix = suffix_of(path)
+    if str(path) != STDOUT and suffix not in (*DELIMITED, *PARQUET, *JSON_LINES):
+        known = ", ".join((*DELIMITED, *PARQUET, *JSON_LINES))
+        raise ValueError(f"--output is '{path}'; expected a name that ends in {known}, or - for standard output.")
+    if str(path) != STDOUT:
+        refuse_unwritable(path)
+    with ExitStack() as stack:
+        output: Output
+        if suffix in PARQUET:
+            import_pyarrow(str(path))
+            output = ParquetOutput(stack.enter_context(replacing(path)))
+        else:
+            text = sys.stdout if str(path) == STDOUT else stack.enter_context(_text_file(path))
+            as_json = json_lines or suffix in JSON_LINES
+            output = JsonLinesOutput(text) if as_json else DelimitedOutput(text, "\t" if suffix == ".tsv" else ",")
+        yield output
+        output.close()
+
+
+@contextmanager
+def _text_file(path: Path) -> Iterator[Any]:
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    with replacing(path) as unfinished, opened(unfinished, "wt", encoding="utf-8", newline="") as text:
+        yield text
+
+
+class DelimitedOutput(Output):
+    """CSV or TSV, with a header."""
+
+    def __init__(self, text: Any, delimiter: str):
+        self._text, self._delimiter, self._header = text, delimiter, True
+
+    def write(self, chunk: Any) -> None:
+        """Write some rows."""
+        chunk.to_csv(self._text, sep=self._delimiter, header=self._header, index=False, lineterminator="\n")
+        self._header = False
+
+
+class JsonLinesOutput(Output):
+    """One JSON object a line."""
+
+    nested = True
+
+    def __init__(self, text: Any):
+        self._text = text
+
+    def write(self, chunk: Any) -> None:
+        """Write some rows."""
+        for record in chunk.to_dict("records"):  # pandas' own to_json rounds to 15 digits
+            self._text.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+class ParquetOutput(Output):
+    """Parquet, a row group a chunk; the first chunk settles the types."""
+
+    def __init__(self, path: Path):
+        self._path, self._writer = path, cast(Any, None)
+
+    def write(self, chunk: Any) -> None:
+        """Write some rows."""
+        import pyarrow
+        import pyarrow.parquet
+
+        schema = self._writer.schema if self._writer else None
+        table = pyarrow.Table.from_pandas(chunk, schema=schema, preserve_index=False)
+        self._writer = self._writer or pyarrow.parquet.ParquetWriter(self._path, table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Write the footer."""
+        if self._writer:
+            self._writer.close()

@@ -1,0 +1,211 @@
+"""From a table and a price list to a model file, a frontier and a promise."""
+
+import json
+import signal
+import subprocess
+import sys
+from base64 import b64decode
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import thrifty as package
+
+THRIFTY = Path(sys.executable).with_name("thrifty")
+HEART = ("heart.csv", "--target", "diagnosis", "--costs", "costs.csv", "--budget", 40, "--cap", 150, "--cv", 3)
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def test_a_process_of_its_own_fits_promises_and_saves(tables, heart):
+    command = [THRIFTY, "fit", *map(str, HEART), "--method", "l1", "-o", "m.thrifty"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    said, promise = " ".join(done.stdout.split()), package.read_manifest("m.thrifty").promise
+    assert "▸ l1" in said
+    assert f"At most 40 CAD a row on average: measured {promise['spend']:.2f}".removesuffix(".00") in said
+    assert "with 95% confidence below" in said
+    assert said.endswith("never more than 150 CAD. Saved as m.thrifty.")
+    model = package.load("m.thrifty")
+    assert model.spend(heart.X).max() <= 150
+    assert set(model.classes_) == {"absent", "present"}
+
+
+def test_json_holds_every_point_and_the_file_is_named_like_the_table(thrifty, tables):
+    done = thrifty("fit", *HEART, "--method", "l1", "--json")
+    found = json.loads(done.out)
+    assert (found["model"], found["unit"], found["scoring"]) == ("heart.thrifty", "CAD", "accuracy")
+    assert sum(point["chosen"] for point in found["frontier"]) == 1
+    assert found["promise"]["budget"] == 40
+    manifest = package.read_manifest("heart.thrifty")
+    assert manifest.promise == found["promise"]
+    assert [point["spend"] for point in manifest.frontier] == [point["spend"] for point in found["frontier"]]
+
+
+def test_without_prices_and_budget_every_column_costs_one(thrifty, tables):
+    done = thrifty("fit", "mixed.csv", "--target", "sick", "--drop", "amount", "--drop", "grade", "--drop", "query",
+                   "--method", "l1", "--cv", 2)  # fmt: skip
+    assert done.code == 0
+    assert "On average " in done.out
+    manifest = package.read_manifest("mixed.thrifty")
+    assert manifest.cost_model.total == 5
+    kinds = {feature["name"]: feature["kind"] for feature in manifest.features}
+    assert kinds == {
+        "age": "number",
+        "town": "category",
+        "smokes": "boolean",
+        "seen": "date",
+        "w;eird [b]<i>": "number",
+    }
+
+
+@pytest.mark.parametrize(
+    ("target", "arguments", "scoring"),
+    [
+        (["yes", "no"] * 30, [], "accuracy"),
+        ([True, False] * 30, [], "accuracy"),
+        ([1, 2, 3] * 20, [], "accuracy"),
+        (range(60), [], "r2"),
+        (np.arange(60) / 7, [], "r2"),
+        ([1, 2, 3] * 20, ["--task", "regression"], "r2"),
+        (range(60), ["--qid", "q"], "ndcg@5"),
+        ([0.5, 1.5] * 30, ["--task", "classification", "--scoring", "roc_auc"], "roc_auc"),
+    ],
+)
+def test_the_target_tells_the_task_unless_it_is_told(thrifty, tables, target, arguments, scoring):
+    y = pd.Series(target)
+    signal = y.rank() + np.random.default_rng(0).normal(size=60)
+    pd.DataFrame({"x": signal, "q": np.repeat(range(6), 10), "y": y}).to_csv("rows.csv", index=False)
+    done = thrifty("fit", "rows.csv", "--target", "y", "--method", "l1", "--cv", 2, "--json", *arguments)
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["scoring"] == scoring
+
+
+def test_rows_without_a_target_are_left_out_and_whole_numbers_stay_so(thrifty, tables):
+    rows = pd.DataFrame({"x": np.arange(40.0), "y": np.repeat([1.0, 2.0], 20)})
+    rows.loc[3, "y"] = None
+    rows.to_csv("rows.csv", index=False)
+    done = thrifty("fit", "rows.csv", "--target", "y", "--method", "l1", "--cv", 2)
+    assert done.err == "thrifty: 1 of 40 rows have no 'y' and are left out.\n"
+    assert package.load("rows.thrifty").classes_.tolist() == [1, 2]
+
+
+def test_decimal_commas_are_not_taken_for_text(refused, tables):
+    Path("rows.csv").write_text("x;y\n" + "1,5;0\n2,25;1\n;1\n" * 10)
+    assert "decimal commas, as in '1,5'" in refused("fit", "rows.csv", "--target", "y")
+
+
+def test_a_budget_that_cannot_be_met_is_said_to_be_missed(thrifty, tables):
+    done = thrifty("fit", "heart.csv", "--target", "diagnosis", "--costs", "costs.csv", "--budget", "1e-3", "--method",
+                   "attentive", "--cv", 2)  # fmt: skip
+    assert done.code == 0
+    assert "no candidate stays within the budget" in done.err
+    assert "Misses the budget of 0.001 CAD" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["heart.csv"], "--target is missing"),
+        (["heart.csv", "--target", "y"], "--target is 'y'"),
+        (["heart.csv", "--target", "diagnosis", "--drop", "z"], "--drop is 'z'"),
+        (["heart.csv", "--target", "diagnosis", "--qid", "z"], "--qid is 'z'"),
+        (["heart.csv", "--target", "diagnosis", "--costs", "no.csv"], "no.csv"),
+        (["heart.csv", "--target", "age", "--costs", "costs.csv"], "diagnosis"),
+        (["heart.csv", "--target", "diagnosis", "--method", "magic"], "'magic'"),
+        (["heart.csv", "--target", "diagnosis", "--budget", "-1"], "budget is -1"),
+        (["heart.csv", "--target", "diagnosis", "--task", "guess"], "'guess'"),
+        (["heart.csv", "--target", "diagnosis", "--task", "regression"], "text"),
+        (["heart.csv", "--target", "diagnosis", "-o", "no/m.thrifty"], "no folder"),
+        (["heart.csv", "--target", "diagnosis", "--cv", "1"], "cv is 1"),
+        (["no.csv", "--target", "y"], "no.csv"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(refused, tables, arguments, says):
+    assert says in refused("fit", *arguments)
+    assert sorted(path.name for path in tables.iterdir()) == ["costs.csv", "heart.csv", "mixed.csv"]
+
+
+def test_an_interrupt_leaves_nothing(tables):
+    command = [THRIFTY, "fit", "-", "--target", "y", "-o", "m.thrifty"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdin.write(b"x,,y\n1,2,3\n")
+        running.stdin.flush()
+        assert b"no name" in running.stderr.readline()  # it reads
+        running.send_signal(signal.SIGINT)
+        said = running.stdout.read() + running.stderr.read()
+    assert (running.returncode, said) == (130, b"")
+    assert not (tables / "m.thrifty").exists()
+
+
+# thrifty frontier
+
+
+class Page(HTMLParser):
+    """What a page holds: its tags with their attributes, and its text."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.tags, self.text = [], ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_frontier_of_a_model_file_is_that_of_its_search(thrifty, models, tables, searched):
+    done = thrifty("frontier", models / "heart.thrifty", "--json")
+    points = json.loads(done.out)["frontier"]
+    np.testing.assert_array_equal([point["spend"] for point in points], searched.frontier_["spend"])
+    assert [point["chosen"] for point in points].index(True) == searched.best_index_
+    shown = thrifty("frontier", models / "heart.thrifty").out
+    lines = [line for line in shown.splitlines() if "±" in line and "CAD" in line]
+    kept = (~searched.frontier_["dominated"]).sum() + bool(searched.frontier_["dominated"].iloc[searched.best_index_])
+    assert len([line for line in lines if line.startswith((" ▸", "   "))]) == kept
+    assert sum("▸" in line for line in lines) == 1
+
+
+def test_the_page_needs_nothing_but_itself_and_escapes_everything(tables):
+    name = "a<script>&'.csv"
+    (tables / "heart.csv").rename(tables / name)
+    command = [THRIFTY, "frontier", name, "--target", "diagnosis", "--costs", "costs.csv", "--method", "l1",
+               "--cv", "3", "--budget", "100", "--png", "f.png", "--html", "f.html"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = Page(tables / "f.html")
+    assert name in page.text
+    (image,) = [attributes for tag, attributes in page.tags if tag == "img"]
+    kind, _, content = image["src"].partition(",")
+    assert kind == "data:image/png;base64"
+    assert b64decode(content) == (tables / "f.png").read_bytes()
+    assert b64decode(content).startswith(PNG)
+    loaded = [a.get("src") or a.get("href", "") for _, a in page.tags]
+    assert not [address for address in loaded if address and not address.startswith("data:")]
+    assert not {"script", "iframe", "object"} & {tag for tag, _ in page.tags}
+    assert "url(" not in page.text
+    for line in done.stdout.splitlines():
+        if " l1 " in line:
+            assert line.split()[1] in page.text  # its spend
+    assert not list(tables.glob("*.thrifty"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["heart.csv"], "--target is missing"),
+        (["no.thrifty"], "no.thrifty"),
+        (["heart.csv", "--target", "diagnosis", "--png", "no/f.png"], "no folder"),
+        (["heart.csv", "--target", "diagnosis", "--html", "."], "is a folder"),
+    ],
+)
+def test_bad_input_of_the_frontier_is_one_line(refused, tables, arguments, says):
+    assert says in refused("frontier", *arguments)
+
+
+def test_a_model_that_no_search_made_has_no_frontier(refused, models):
+    assert "does not come from a search" in refused("frontier", models / "sick.thrifty")

@@ -1,0 +1,96 @@
+"""What a file says of its model, without loading it."""
+
+import json
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+
+import thrifty
+from thrifty import ASTCRegressor, CostModel
+from thrifty.exceptions import ModelFileError
+from thrifty.persistence import load, read_manifest, save
+from thrifty.persistence.archive import Archive, pack, read
+from thrifty.persistence.manifest import Manifest, plain
+
+
+def test_it_tells_what_the_model_is(path, models, heart):
+    manifest = read_manifest(path)
+    assert manifest.model == "ASTCClassifier"
+    assert manifest.versions["thrifty"] == thrifty.__version__
+    assert manifest.cost_model == models["tree"].cost_model_
+    assert [feature["name"] for feature in manifest.features] == list(heart.costs.names)
+    assert {feature["kind"] for feature in manifest.features} == {"number"}
+    assert manifest.classes == models["tree"].classes_.tolist()
+    assert manifest.training["n_rows"] == len(heart.X)
+    assert manifest.training["fingerprint"] == models["tree"].training_.fingerprint
+    assert manifest.promise is None
+    assert manifest.frontier is None
+
+
+def test_it_is_plain_json(path):
+    with ZipFile(path) as file:
+        text = file.read("manifest.json").decode()
+    assert text.startswith('{\n  "format": 1,')
+    assert json.loads(text)["sha256"] == read_manifest(path).sha256
+
+
+def test_costs_can_be_rebuilt(tmp_path):
+    costs = CostModel(
+        {"ä": 1.0, "b": None, "c": 0.1}, bundles={"x 1": (["b", "c"], 0.7)}, requires={"c": ["ä"]}, unit="CAD"
+    )
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    path = save(ASTCRegressor(costs=costs).fit(X, X[:, 0]), tmp_path / "m")
+    assert read_manifest(path).cost_model == costs
+
+
+def test_tables_tell_kinds_and_levels(table_model, tmp_path):
+    features = read_manifest(save(table_model, tmp_path / "m")).features
+    assert features[2] == {"name": "pain", "kind": "category", "levels": ["atypical", "none", "typical"]}
+    assert [feature["kind"] for feature in features] == ["number", "boolean", "category", "date"]
+
+
+def test_plain_values():
+    values = {"a": np.float64("nan"), 1: (np.int64(3), True, None), "t": np.array([1.5, np.inf]), "f": len}
+    assert plain(values) == {"a": None, "1": [3, True, None], "t": [1.5, None], "f": repr(len)}
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"format": 2}, "has format 2, of a newer thrifty"),
+        ({"format": 0}, "format is 0"),
+        ({"format": True}, "format is True"),
+        ({"format": "1"}, "format is '1'"),
+        ({"model": "CSTCClassifier"}, "describes another model"),
+        ({"model": 3}, "no proper 'model'"),
+        ({"features": []}, "describes another model"),
+        ({"costs": {"features": {}}}, "describes another model"),
+        ({"costs": {}}, "describes another model"),
+        ({"sha256": "0" * 64}, "not the one that was saved"),
+        ({"training": 3}, "no proper 'training'"),
+    ],
+)
+def test_a_manifest_that_lies_is_refused(path, change, complaint):
+    archive = read(path)
+    manifest = json.dumps(json.loads(archive.manifest) | change).encode()
+    path.write_bytes(pack(Archive(manifest, archive.model)))
+    with pytest.raises(ModelFileError, match=complaint):
+        load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b"{", b'{"format": NaN}', b"[" * 100_000])
+def test_what_is_no_manifest_is_refused(path, content):
+    path.write_bytes(pack(Archive(content, read(path).model)))
+    for reading in (load, read_manifest):
+        with pytest.raises(ModelFileError, match="manifest is no JSON"):
+            reading(path)
+
+
+def test_another_version_of_thrifty_with_the_same_format_is_welcome(path, models, heart):
+    archive = read(path)
+    entries = json.loads(archive.manifest)
+    entries["versions"]["thrifty"] = "17.0.0"
+    path.write_bytes(pack(Archive(json.dumps(entries).encode(), archive.model)))
+    np.testing.assert_array_equal(load(path).predict(heart.X), models["tree"].predict(heart.X))
+    assert isinstance(read_manifest(path), Manifest)
