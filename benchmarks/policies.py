@@ -4,13 +4,13 @@
 """
 
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from tempfile import gettempdir
 from time import perf_counter
 
 import numpy as np
 from matplotlib.figure import Figure
-from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Bunch
@@ -20,6 +20,7 @@ from benchmarks.report import at_least, at_most, report, seconds, table
 from thrifty import ASTCClassifier, DynamicSelectionClassifier, StaticSelectionClassifier, forward_selection_oracle
 from thrifty.datasets import load, load_thyroid, load_usps
 from thrifty.metrics import CostCurve, area_under_cost_curve, cost_curve
+from thrifty.models.policies.data_classifier import encode
 from thrifty.models.policies.imitation import LearningCurve
 from thrifty.plots import CostCurveDisplay, LearningCurveDisplay
 from thrifty.plots.learning_curve import MEASURES
@@ -62,8 +63,10 @@ def _compare(name, ax, **options):
         "coaching": partial(_dynamic, **options),
         "DAgger": partial(_dynamic, coaching=0.0, **options),
         "oracle": partial(_oracle, **options),
-        "forward": partial(_static, ranking="forward", **options),
-        "weight per cost": partial(_static, ranking="weight_per_cost", **options),
+    } | {
+        f"{title}{after}": partial(_static, ranking=ranking, masked_training=masked)
+        for title, ranking in (("forward", "forward"), ("weight per cost", "weight_per_cost"))
+        for after, masked in (("", False), (", masked training", True))
     }
     measured = {kind: _mean([curve_of(each) for each in problems]) for kind, curve_of in kinds.items()}
     baseline = np.mean([np.bincount(each.y_test).max() / len(each.y_test) for each in problems])
@@ -82,7 +85,8 @@ def _compare(name, ax, **options):
     ]
     lines += [
         at_least(f"coaching, area over {kind}", area["coaching"] - area[kind], 0.0, "")
-        for kind in ("forward", "weight per cost")
+        for kind in kinds
+        if kind.startswith(("forward", "weight per cost"))
     ]
     report(f"{name}", lines)
     for kind, curve in measured.items():
@@ -120,27 +124,28 @@ def _dynamic(data, **options):
     return _joined(points, data)
 
 
-def _static(data, ranking, masked_training=False, **_):
+def _static(data, ranking, masked_training):
     model = _fitted(StaticSelectionClassifier, data, ranking=ranking, masked_training=masked_training)
     caps = np.arange(len(model.factors_) + 1) / len(model.factors_) * data.costs.total
     return _joined([cost_curve(model, data.X_test, data.y_test, caps=caps)], data)
 
 
-def _oracle(data, masked_training=False, **_):
-    model = _fitted(StaticSelectionClassifier, data, n_folds=1, masked_training=masked_training)
-    Z = np.empty_like(data.X_test)
-    Z[:, model.factors_.columns] = model.standardiser_.transform(model.factors_.sorted_columns(data.X_test))
-    linear = LogisticRegression()
-    linear.classes_ = model.classes_
-    linear.coef_ = model.classifier_.coef_[:, np.argsort(model.factors_.columns)]
-    linear.intercept_ = model.classifier_.intercept_
+def _oracle(data, masked_training=True, **_):
+    model = _fitted(StaticSelectionClassifier, data, masked_training=masked_training)
+    starts, prices = model.factors_.starts, np.zeros(model.factors_.starts[-1])
+    prices[starts[:-1]] = model.factors_.prices.own * data.costs.total  # no unit is shared in these data
+    blocks = [range(first, last) for first, last in pairwise(starts)]
+    known = (model.classifier_, _encoded(model, data.X_test), np.searchsorted(model.classes_, data.y_test))
     points = []
     for cost_weight in COST_WEIGHTS:
-        run = forward_selection_oracle(
-            linear, Z, data.y_test, costs=data.costs, factors=data.factors, cost_weight=cost_weight
-        )
-        points.append(CostCurve([run.spend.mean()], [np.mean(run.prediction == data.y_test)]))
+        run = forward_selection_oracle(*known, costs=prices, factors=blocks, cost_weight=cost_weight)
+        points.append(CostCurve([run.spend.mean()], [np.mean(run.prediction == known[-1])]))
     return _joined(points, data)
+
+
+def _encoded(model, X):
+    """Return rows as the data classifier sees them."""
+    return encode(model.factors_.sorted_columns(X).astype(float), model.standardiser_, model.factors_)
 
 
 def _joined(points, data):
@@ -260,13 +265,13 @@ def speed() -> None:
 
 
 def _predict_all(model, X):
-    return model.classifier_.predict(model.standardiser_.transform(model.factors_.sorted_columns(X)))
+    return model.classifier_.predict(_encoded(model, X))
 
 
 def _seconds_of_loop(model, X, y):
     """Return what a loop over rows takes to come through states and ask the oracle in 15 iterations, for a few rows."""
     rows = np.random.default_rng(0).permutation(len(X))[:LOOP_ROWS]
-    Z = model.standardiser_.transform(model.factors_.sorted_columns(X[rows]))
+    Z = _encoded(model, X[rows])
     starts, linear = model.factors_.starts, model.classifier_
     loop = _Loop([slice(*starts[f : f + 2]) for f in range(len(BLOCKS))], linear.coef_, linear.intercept_, 0.5)
     states, actions, policy, elapsed = [], [], None, 0.0

@@ -44,6 +44,6 @@ def fingerprint(X: np.ndarray, y: np.ndarray) -> str:
     """Return a hash that tells one training table from another."""
     step = max(1, -(-X.nbytes // MOST_BYTES))
     digest = sha256(repr((X.shape, y.shape)).encode())
-    digest.update(memoryview(np.ascontiguousarray(X[::step], dtype=X.dtype.newbyteorder("<"))))
+    digest.update(X[::step].astype(X.dtype.newbyteorder("<"), copy=False).tobytes())
     digest.update("\0".join(map(str, y[::step].ravel().tolist())).encode())
     return digest.hexdigest()

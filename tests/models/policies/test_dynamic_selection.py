@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestCentroid
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from thrifty import Acquire, CostModel
+from thrifty.models.policies.data_classifier import encode
 from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier
 from thrifty.models.policies.oracle import forward_selection_oracle
 from thrifty.models.policies.states import Teaching
@@ -53,6 +56,18 @@ def test_a_policy_that_is_not_linear_is_served():
         assert stop.prediction == model.predict(X[i : i + 1], cap=3)[0]
 
 
+def test_the_policy_of_the_paper_is_served():
+    X, y = make_rows(200)
+    paper = {"masked_training": False, "policy": LinearSVC(dual=False, tol=0.1), "weigh_stakes": False}
+    model = DynamicSelectionClassifier(cost_weight=0.1, **paper, **QUICK).fit(X, y)
+    full = LogisticRegression(max_iter=1000, tol=1e-3).fit(StandardScaler().fit_transform(X), y)
+    np.testing.assert_allclose(model.classifier_.coef_[:, np.argsort(model.factors_.columns)], full.coef_, atol=1e-2)
+    acquisition = model.acquire(X)
+    assert 0 < acquisition.spend.mean() < 6
+    for i in range(15):
+        np.testing.assert_array_equal(drive(model.session(), X[i].__getitem__).score, acquisition.score[i])
+
+
 def test_dearer_weights_buy_less():
     X, y = make_rows()
     spends = [
@@ -89,8 +104,9 @@ def test_coaching_and_dagger_learn_different_policies():
 def test_the_oracle_is_an_upper_mark():
     X, y = make_rows()
     model = DynamicSelectionClassifier(cost_weight=0.2, **QUICK).fit(X, y)
-    Z = model.standardiser_.transform(model.factors_.sorted_columns(X))
-    run = forward_selection_oracle(model.classifier_, Z, y, cost_weight=0.2)
+    Z = encode(model.factors_.sorted_columns(X), model.standardiser_, model.factors_)
+    flagged = [[first, first + 1] for first in model.factors_.starts[:-1]]
+    run = forward_selection_oracle(model.classifier_, Z, y, costs=[1.0, 0.0] * 6, factors=flagged, cost_weight=0.2)
     acquisition = model.acquire(X)
     assert (run.prediction == y).mean() > (acquisition.prediction == y).mean()
 

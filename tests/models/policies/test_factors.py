@@ -26,6 +26,17 @@ def test_what_is_left_out_is_a_factor_of_its_own():
     assert mask.tolist() == [[True, False, False, True, True, True]]
 
 
+def test_a_flag_follows_the_columns_of_each_factor():
+    factors = Factors.of(IMAGE, [["fee", "age"], [3, 4]], "here", flagged=True)
+    assert factors.starts.tolist() == [0, 3, 5, 7, 10]
+    assert factors.places.tolist() == [0, 1, 3, 5, 7, 8]
+    acquired = np.array([[True, False, False, True]])
+    assert np.flatnonzero(factors.widened(acquired)).tolist() == [0, 1, 2, 7, 8, 9]
+    plain = Factors(factors.groups, IMAGE)
+    np.testing.assert_array_equal(factors.acquired_columns(acquired), plain.acquired_columns(acquired))
+    assert factors.ticks(acquired) == plain.ticks(acquired)
+
+
 def test_columns_may_come_in_another_order():
     factors = Factors.of(IMAGE, [["fee", "age"]], "here", column_order=[5, 4, 3, 2, 1, 0])
     assert factors.groups == ((5, 0), (4,), (3,), (2,), (1,))

@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from reference.policies import class_scores, cost, meta_features
 from thrifty import CostModel
-from thrifty.models.policies.data_classifier import PredictedScores, Scores, Standardiser
+from thrifty.models.policies.data_classifier import PredictedScores, Scores, Standardiser, encode
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.rollout import Walk
 
@@ -90,6 +90,14 @@ def test_standardised_columns_have_mean_zero_and_what_is_missing_is_there():
     assert Z[2, 0] == Z[0, 2] == 0.0
     with np.errstate(invalid="raise"):
         assert np.isinf(Standardiser(X, count).transform(np.array([[np.inf, 1.0, 1.0]]))[0, 0])
+
+
+def test_flags_tell_a_mean_from_nothing():
+    X = np.array([[0.0, 2.0, 1.0], [np.nan, 4.0, 1.0], [np.nan, np.nan, 3.0], [2.0, 3.0, np.nan]])
+    factors, standardiser = Factors([[0, 1], [2]], CostModel(np.ones(3)), flagged=True), Standardiser(X, np.ones(4))
+    Z = encode(X, standardiser, factors)
+    np.testing.assert_array_equal(Z[:, [0, 1, 3]], standardiser.transform(X))
+    assert Z[:, [2, 4]].tolist() == [[1, 1], [1, 1], [0, 1], [1, 0]]
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])

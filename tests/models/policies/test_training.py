@@ -13,8 +13,11 @@ from thrifty.models.policies.training import (
     draw_masks,
     fit_classifier,
     hold_out,
+    likeliest,
+    n_masked_copies,
     order_of_columns,
     out_of_fold,
+    with_copies,
 )
 
 RANDOM = np.random.RandomState
@@ -75,13 +78,39 @@ def test_a_class_that_one_fold_holds_alone_is_known_everywhere():
     np.testing.assert_allclose(held @ scores.weights[0] + scores.intercepts[0], expected)
 
 
-def test_masks_keep_any_share_of_whole_factors():
+def test_masks_keep_whole_factors_and_rather_many_of_them():
     factors = Factors.of(CostModel(np.ones(6)), [[0, 1, 2], [3, 4]], "here")
     masks = draw_masks(4000, 2, factors, RANDOM(0))
     assert masks.shape == (2, 4000, 6)
     assert (masks[..., 0] == masks[..., 2]).all()
     kept = masks[..., [0, 3, 5]].sum(axis=-1)
-    np.testing.assert_allclose(np.bincount(kept.ravel()) / kept.size, 0.25, atol=0.02)
+    np.testing.assert_allclose(np.bincount(kept.ravel()) / kept.size, [0.1, 0.2, 0.3, 0.4], atol=0.02)
+
+
+@pytest.mark.parametrize(("n_rows", "n_copies"), [(10, 8), (4000, 5), (7291, 3), (10**6, 3)])
+def test_few_rows_are_copied_more_often(n_rows, n_copies):
+    assert n_masked_copies(n_rows) == n_copies
+
+
+def test_copies_share_the_weight_of_their_row():
+    Z, masks = np.ones((3, 2)), np.zeros((4, 3, 2), dtype=bool)
+    copies, labels, weight = with_copies(Z, np.array([0, 1, 1]), np.array([1.0, 2.0, 4.0]), masks)
+    assert copies[:3].all()
+    assert not copies[3:].any()
+    np.testing.assert_allclose(weight[:3], [0.5, 1.0, 2.0])
+    np.testing.assert_allclose(weight.reshape(5, 3).sum(axis=0), [1.0, 2.0, 4.0])
+    assert labels.tolist() == [0, 1, 1] * 5
+
+
+def test_the_likeliest_classifier_is_the_one_that_fits_rows_it_has_not_seen():
+    random = np.random.default_rng(0)
+    X, masks = random.normal(size=(200, 8)), np.ones((1, 200, 8), dtype=bool)
+    fold, timid, bold = np.arange(200) % 5, LogisticRegression(C=1e-3), LogisticRegression(C=1e4)
+    clear = distinct_rows(X, (X[:, 0] > 0).astype(int), np.ones(200))
+    noise = distinct_rows(X, (random.normal(size=200) > 0).astype(int), np.ones(200))
+    assert likeliest([timid, bold], clear.X, clear, fold, masks) is bold
+    assert likeliest([timid, bold], noise.X, noise, fold, masks) is timid
+    assert likeliest([timid, bold], noise.X, noise, np.zeros(200, dtype=int), masks) is timid
 
 
 def test_masked_copies_make_a_classifier_surer_of_partial_rows():

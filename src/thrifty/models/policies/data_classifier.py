@@ -1,7 +1,8 @@
 """The data classifier: scores the classes of a row from the factors it has, the others being zero.
 
-Columns are standardised, so that zero stands for the mean, whether a value was not acquired or could not be had. A
-linear classifier is brought up to date by what a new factor contributes; any other predicts the masked row anew.
+Columns are standardised, so that zero stands for the mean, whether a value was not acquired or could not be had. Flags,
+where there are any, tell a mean from nothing. A linear classifier is brought up to date by what a new factor
+contributes; any other predicts the masked row anew.
 """
 
 from abc import ABC, abstractmethod
@@ -16,6 +17,7 @@ from thrifty.models.policies.factors import Factors
 
 LEAST_PROBABILITY = 1e-12  # a probability of 0 has no logarithm
 ROWS_AT_ONCE = 65_536  # that a classifier of unknown appetite is asked to predict
+FLAG = 1.0  # of a factor that a row has, 0 otherwise
 
 
 class Standardiser:
@@ -39,11 +41,29 @@ class Standardiser:
         varies = deviation > 1e-10 * np.abs(self.centre)
         self.slope = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
 
-    def transform(self, X: np.ndarray, columns: Any = slice(None)) -> np.ndarray:
-        """Return standardised values (n, len(columns)) of some columns, all by default."""
-        Z = (X - self.centre[columns]) * self.slope[columns]
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Return standardised values."""
+        Z = (X - self.centre) * self.slope
         np.copyto(Z, 0.0, where=np.isnan(X))
         return Z
+
+
+def encode(X: np.ndarray, standardiser: Standardiser, factors: Factors) -> np.ndarray:
+    """Return rows as the data classifier sees them: standardised values and flags of the factors that are known.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+        Columns sorted by factor, NaN where a value could not be had.
+    """
+    values = standardiser.transform(X)
+    if not factors.flagged:
+        return values
+    flags = factors.starts[1:] - 1
+    unknown = np.logical_and.reduceat(np.isnan(X), factors.starts[:-1] - np.arange(len(factors)), axis=1)
+    Z = np.empty((len(X), factors.starts[-1]))
+    Z[:, factors.places], Z[:, flags] = values, np.where(unknown, 0.0, FLAG)
+    return Z
 
 
 class Scores(ABC):

@@ -6,19 +6,18 @@ He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML 
     rollout.py          the states of rows on their way         training.py          distinct rows, folds
     oracle.py           what one does who knows the class       states.py            what is learned from
     policy.py           scores of the actions in a state        imitation.py         DAgger and Coaching
-    session.py          one lazy row                            static_selection.py  one queue for all
+    action_svm.py       how policies are learned                session.py           one lazy row
+    static_selection.py one queue for all
 """
 
 from typing import Any, Self
 
 import numpy as np
-from sklearn.svm import LinearSVC
 
 from thrifty.models.base import is_number
 from thrifty.models.policies.data_classifier import refuse_unscored
 from thrifty.models.policies.estimator import PolicyClassifier
 from thrifty.models.policies.imitation import imitate
-from thrifty.models.policies.rollout import N_NUMBERS
 from thrifty.models.policies.states import Teaching
 from thrifty.models.policies.training import hold_out
 
@@ -43,15 +42,17 @@ class DynamicSelectionClassifier(PolicyClassifier):
         other. It is relative: prices in another unit leave it as it is.
     classifier : scikit-learn classifier, optional
         The data classifier, on standardised columns with 0 for what is not acquired or missing; multinomial logistic
-        regression by default. Linear classifiers are updated factor by factor and are much faster than others, which
-        predict masked rows anew.
-    masked_training : bool, default=False
-        Fit the data classifier to randomly masked copies of the rows too, so that it knows partial rows. It answers
-        those better and complete rows a point or two worse: worth it where the cost weighs heavily.
+        regression by default, with masked training the likelier on held-out rows of two that differ in `C`. Linear
+        classifiers are updated factor by factor and are much faster than others, which predict masked rows anew.
+    masked_training : bool, default=True
+        Fit the data classifier to randomly masked copies of the rows too, and show it a flag for each factor that is
+        known, so that it is honest on partial rows; see the notes. False is the paper's way.
     n_folds : int, default=10
         While the policy is learned, a row is scored by a data classifier that has not seen its fold.
     policy : scikit-learn classifier, optional
-        Learns the policy: the oracle's action from masked values and meta-features. A linear SVM by default.
+        Learns the policy: the oracle's action from masked values and meta-features. By default a linear SVM that goes
+        on from iteration to iteration; ``LinearSVC(dual=False)`` has the same objective and starts anew each time,
+        and wants fewer states.
     coaching : float, default=0.5
         How much the policy's own preference counts in the coach's advice at first; it decays by e each iteration. 0 is
         DAgger.
@@ -59,9 +60,8 @@ class DynamicSelectionClassifier(PolicyClassifier):
         Policies learned, each from the states that all before it came through; the best on held-out rows is kept.
     weigh_stakes : bool, default=True
         Weigh states by how much there is to lose between stopping and going on. False weighs all alike.
-    max_states : int, optional
-        States to learn a policy from; if there are more they are drawn, in proportion to their weights. By default 20
-        for each input of the policy, and 2000 at least.
+    max_states : int, default=40000
+        States to learn a policy from; if there are more they are drawn, in proportion to their weights.
     validation_fraction : float, default=0.2
         Share of the training rows that the policies are compared on.
     random_state : int, RandomState or None
@@ -74,7 +74,8 @@ class DynamicSelectionClassifier(PolicyClassifier):
     policy_ : Policy
         The policy kept.
     classifier_ : estimator
-        The fitted data classifier; its columns are standardised and sorted by factor.
+        The fitted data classifier; its columns are standardised and sorted by factor, with masked training each
+        factor followed by its flag.
     factors_ : Factors
         What is bought together.
     cost_model_ : CostModel
@@ -89,6 +90,11 @@ class DynamicSelectionClassifier(PolicyClassifier):
     Notes
     -----
     ``acquire(X).exit`` is the number of factors acquired.
+
+    Masked training is the default because it was measured to be better. Test accuracy at the share of the cost spent,
+    without and with it: usps in 4 x 4 blocks (``cost_weight=0.25``) 0.893 at 0.52 and 0.905 at 0.44; thyroid 0.960
+    and 0.962, both at 0.37. Area under the curve of accuracy by cost: ionosphere 0.865 and 0.869, segmentation 0.813
+    and 0.837. Segmentation at half of the cost is better off without, 0.937 to 0.931.
 
     References
     ----------
@@ -115,13 +121,13 @@ class DynamicSelectionClassifier(PolicyClassifier):
         factors: Any = None,
         cost_weight: float = 0.5,
         classifier: Any = None,
-        masked_training: bool = False,
+        masked_training: bool = True,
         n_folds: int = 10,
         policy: Any = None,
         coaching: float = 0.5,
         n_iterations: int = 15,
         weigh_stakes: bool = True,
-        max_states: int | None = None,
+        max_states: int = 40_000,
         validation_fraction: float = 0.2,
         random_state: Any = None,
     ):
@@ -160,13 +166,12 @@ class DynamicSelectionClassifier(PolicyClassifier):
         return self
 
     def _teaching(self, random: np.random.RandomState) -> Teaching:
-        n_inputs = self.n_features_in_ + N_NUMBERS + len(self.classes_)
         return Teaching(
-            learner=LinearSVC(dual=False, tol=0.1) if self.policy is None else self.policy,
+            learner=self.policy,
             cost_weight=self.cost_weight,
             coaching=self.coaching,
             n_iterations=int(self.n_iterations),
-            max_states=max(2000, 20 * n_inputs) if self.max_states is None else int(self.max_states),
+            max_states=int(self.max_states),
             weigh_stakes=self.weigh_stakes,
             random=random,
         )
@@ -175,8 +180,7 @@ class DynamicSelectionClassifier(PolicyClassifier):
         for name in ("cost_weight", "coaching"):
             self._refuse_unless(is_number(value := getattr(self, name), 0), name, value, "a number of at least 0")
         self._refuse_non_whole("n_iterations", 1)
-        if self.max_states is not None:
-            self._refuse_non_whole("max_states", 1)
+        self._refuse_non_whole("max_states", 1)
         self._refuse_non_bool("weigh_stakes")
         fine = is_number(share := self.validation_fraction, 0) and share < 1
         self._refuse_unless(fine, "validation_fraction", share, "a share from 0 to below 1")

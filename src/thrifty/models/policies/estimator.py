@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from thrifty.kernels.threads import over_rows
 from thrifty.models.base import BudgetedClassifier, Run, is_number
-from thrifty.models.policies.data_classifier import Scores, Standardiser, refuse_unscored
+from thrifty.models.policies.data_classifier import Scores, Standardiser, encode, refuse_unscored
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.policy import Policy, send
 from thrifty.models.policies.rollout import Walk
@@ -22,13 +22,15 @@ from thrifty.models.policies.training import (
     distinct_rows,
     draw_masks,
     fit_classifier,
+    likeliest,
+    n_masked_copies,
     order_of_columns,
     out_of_fold,
 )
 from thrifty.models.session import Session
 
 ROWS_AT_ONCE = 2048  # whose states stay in the cache
-N_MASKED_COPIES = 2
+C_MASKED = (0.3, 3.0)  # how to regularise where weights have to serve many masks at once depends on the data
 
 
 class PolicyClassifier(BudgetedClassifier):
@@ -39,7 +41,8 @@ class PolicyClassifier(BudgetedClassifier):
     factors_ : Factors
         What is bought together.
     classifier_ : estimator
-        The fitted data classifier; its columns are standardised and sorted by factor.
+        The fitted data classifier; its columns are standardised and sorted by factor, with masked training each
+        factor followed by its flag.
     policy_ : Policy
         What rows acquire, and when they stop.
     """
@@ -54,8 +57,9 @@ class PolicyClassifier(BudgetedClassifier):
         self._targets(y)
         random = check_random_state(self.random_state)
         rows = distinct_rows(X, np.searchsorted(self.classes_, y), count)
+        in_order = order_of_columns(rows.X).tolist()
         self.factors_ = Factors.of(
-            self.cost_model_, self.factors, type(self).__name__, order_of_columns(rows.X).tolist()
+            self.cost_model_, self.factors, type(self).__name__, in_order, flagged=bool(self.masked_training)
         )
         rows = replace(rows, X=self.factors_.sorted_columns(rows.X))
         self.standardiser_ = Standardiser(rows.X, rows.count)
@@ -63,14 +67,14 @@ class PolicyClassifier(BudgetedClassifier):
 
     def _fit_data_classifier(self, rows: DistinctRows, random: np.random.RandomState) -> Pupils:
         """Fit the data classifier to all rows, and for each fold to the other ones."""
-        Z, factors = self.standardiser_.transform(rows.X), self.factors_
-        classifier = LogisticRegression(max_iter=1000, tol=1e-3) if self.classifier is None else self.classifier
-        masks = draw_masks(len(Z), N_MASKED_COPIES, factors, random) if self.masked_training else None
+        Z, factors = encode(rows.X, self.standardiser_, self.factors_), self.factors_
+        masks = draw_masks(len(Z), n_masked_copies(len(Z)), factors, random) if self.masked_training else None
+        n_folds = min(self.n_folds, len(Z))
+        fold = deal_folds(rows.labels, n_folds, random)
+        classifier = _logistic(Z, rows, fold, masks) if self.classifier is None else self.classifier
         self.classifier_ = fit_classifier(classifier, Z, rows.labels, rows.count, masks)
         self.scores_ = scores = Scores.of([self.classifier_], factors)
-        fold = np.zeros(len(Z), dtype=np.int64)
-        if (n_folds := min(self.n_folds, len(Z))) > 1:
-            fold = deal_folds(rows.labels, n_folds, random)
+        if n_folds > 1:
             scores = out_of_fold(classifier, Z, rows, fold, factors, masks)
         return Pupils(factors, scores, Z, rows.labels, rows.count, fold)
 
@@ -81,7 +85,8 @@ class PolicyClassifier(BudgetedClassifier):
         def go(first: int, last: int) -> None:
             for start in range(first, last, ROWS_AT_ONCE):
                 block = slice(start, min(start + ROWS_AT_ONCE, last))
-                Z = self.standardiser_.transform(self.factors_.sorted_columns(X[block]).astype(float, copy=False))
+                rows = self.factors_.sorted_columns(X[block]).astype(float, copy=False)
+                Z = encode(rows, self.standardiser_, self.factors_)
                 walk = Walk(self.factors_, self.scores_, Z).begin()
                 send(walk, self.policy_, cap[block])
                 acquired[block], scores[block], ticks[block] = walk.acquired, walk.score, walk.ticks
@@ -91,7 +96,7 @@ class PolicyClassifier(BudgetedClassifier):
         return Run(_log_odds(scores), marked, self.factors_.spend(ticks), acquired.sum(axis=1))
 
     def _start(self, cap: float) -> Session:
-        walk = Walk(self.factors_, self.scores_, np.zeros((1, self.n_features_in_)))
+        walk = Walk(self.factors_, self.scores_, np.zeros((1, self.factors_.starts[-1])))
         return PolicySession(walk, self.policy_, self.standardiser_, cap, self._feature_ids(), self._answer_one)
 
     def _answer_one(self, scores: np.ndarray) -> tuple[Any, Any]:
@@ -115,6 +120,12 @@ class PolicyClassifier(BudgetedClassifier):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "policy_")
+
+
+def _logistic(Z: np.ndarray, rows: DistinctRows, fold: np.ndarray, masks: np.ndarray | None) -> LogisticRegression:
+    """Return the default data classifier."""
+    make = partial(LogisticRegression, max_iter=1000, tol=1e-3)
+    return make() if masks is None else likeliest([make(C=C) for C in C_MASKED], Z, rows, fold, masks)
 
 
 def _log_odds(scores: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 A factor is a bundle whose members have no price of their own (a descriptor, a block of pixels), else a single feature.
 Inside this family columns are sorted by factor, so that what a factor contributes to a score is a short dot product
-over neighbours.
+over neighbours. Where factors are flagged, each is followed by a column of its own that tells whether a row has it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,9 +13,10 @@ import numpy as np
 
 from thrifty.costs import CostModel
 from thrifty.kernels.policies import FactorPrices
+from thrifty.models.rebuilt import Rebuilt
 
 
-class Factors:
+class Factors(Rebuilt):
     """A partition of the columns into what is bought together.
 
     Parameters
@@ -24,13 +25,17 @@ class Factors:
         The columns of each factor; every column is in exactly one.
     cost_model : CostModel
         Prices the columns.
+    flagged : bool, default=False
+        Whether a flag follows the columns of each factor.
 
     Attributes
     ----------
     columns : ndarray of int, shape (n_features,)
         All columns, factor after factor.
     starts : ndarray of int, shape (n_factors + 1,)
-        Where each factor begins in `columns`.
+        Where each factor begins among the columns sorted by factor, flags counted.
+    places : ndarray of int, shape (n_features,)
+        Where `columns` stand among them.
 
     Examples
     --------
@@ -41,15 +46,26 @@ class Factors:
     ((0,), (1, 2))
     """
 
-    def __init__(self, groups: Sequence[Sequence[int]], cost_model: CostModel):
-        self.groups = tuple(map(tuple, groups))
-        self.cost_model = cost_model
+    _made_of = ("groups", "cost_model", "flagged")
+
+    def __init__(self, groups: Sequence[Sequence[int]], cost_model: CostModel, flagged: bool = False):
+        self.groups = tuple(tuple(map(int, group)) for group in groups)
+        self.cost_model, self.flagged = cost_model, flagged
         self.columns = np.array([column for group in self.groups for column in group], dtype=np.int64)
-        self.starts = np.cumsum([0, *map(len, self.groups)])
+        self.starts = np.cumsum([0, *(len(group) + flagged for group in self.groups)])
+        flags = self.starts[1:] - 1
+        self.places = np.delete(np.arange(self.starts[-1]), flags[: len(flags) * flagged])
+        if not all(self.groups) or sorted(self.columns.tolist()) != list(range(cost_model.n_features)):
+            raise ValueError(f"groups is {groups!r}; expected each of {cost_model.n_features} columns in one of them.")
 
     @classmethod
     def of(
-        cls, cost_model: CostModel, declared: Any, owner: str, column_order: Sequence[int] | None = None
+        cls,
+        cost_model: CostModel,
+        declared: Any,
+        owner: str,
+        column_order: Sequence[int] | None = None,
+        flagged: bool = False,
     ) -> "Factors":
         """Read what was passed as `factors`; columns that it leaves out are factors of their own.
 
@@ -60,23 +76,23 @@ class Factors:
         in_order: dict[tuple[int, ...], list[int]] = {}
         for column in range(cost_model.n_features) if column_order is None else column_order:
             in_order.setdefault(group_of.get(column, (column,)), []).append(int(column))
-        return cls(list(in_order.values()), cost_model)
+        return cls(list(in_order.values()), cost_model, flagged)
 
     def __len__(self) -> int:
         return len(self.groups)
 
     def sorted_columns(self, X: np.ndarray) -> np.ndarray:
-        """Return rows with their columns sorted by factor, contiguous as the kernels need them."""
+        """Return rows with their columns sorted by factor, without flags, contiguous as the kernels need them."""
         return np.ascontiguousarray(X[:, self.columns])
 
     def widened(self, acquired: np.ndarray) -> np.ndarray:
-        """Repeat marks of factors (n, n_factors) for their columns, sorted by factor."""
+        """Repeat marks of factors (n, n_factors) for their columns and flags, sorted by factor."""
         return np.repeat(acquired, np.diff(self.starts), axis=1)
 
     def acquired_columns(self, acquired: np.ndarray) -> np.ndarray:
         """Return the columns (n, n_features), in the order of X, behind the factors that rows have acquired."""
         mask = np.empty((len(acquired), len(self.columns)), dtype=bool)
-        mask[:, self.columns] = self.widened(acquired)
+        mask[:, self.columns] = self.widened(acquired)[:, self.places]
         return mask
 
     # Money: counted in the ticks of the cost model, so that it is exact
@@ -113,8 +129,8 @@ class Factors:
     @cached_property
     def _bill(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ticks each factor pays by itself, ticks of units that several require, and who requires them."""
-        of_columns = self.cost_model.requirement[self.columns]
-        requirement = np.logical_or.reduceat(of_columns, self.starts[:-1], axis=0).astype(float)
+        of_columns = self.cost_model.requirement
+        requirement = np.array([of_columns[list(group)].any(axis=0) for group in self.groups], dtype=float)
         shared, ticks = requirement.sum(axis=0) > 1, self.cost_model._units.ticks
         return requirement[:, ~shared] @ ticks[~shared], ticks[shared], requirement[:, shared]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.models.policies.data_classifier import Standardiser
+from thrifty.models.policies.data_classifier import Standardiser, encode
 from thrifty.models.policies.policy import Follower, Policy, choose
 from thrifty.models.policies.rollout import Walk
 from thrifty.models.session import Acquire, Feature, Session, Stop
@@ -44,6 +44,7 @@ class PolicySession(Session):
         self._cap, self._ids, self._answer = cap, ids, answer
         self._follower: Follower | None = None
         self._asked: list[int] = walk.factors.free.tolist()
+        self._row = np.full((1, len(walk.factors.columns)), np.nan)  # sorted by factor
         if not self._asked:
             self._begin()
 
@@ -61,8 +62,8 @@ class PolicySession(Session):
         return Acquire(self._features(), float(factors.spend(ticks - walk.ticks)[0]))
 
     def _receive(self, values: list[float]) -> None:
-        places = self._places()
-        self._walk.Z[0, places] = self._standardiser.transform(np.array(values, dtype=float), places)
+        self._row[0, self._asked_columns()] = values
+        self._walk.Z[:] = encode(self._row, self._standardiser, self._walk.factors)
         if self._follower is None:
             self._begin()
         else:
@@ -73,13 +74,14 @@ class PolicySession(Session):
     def _begin(self) -> None:
         self._follower = self._policy.follow(self._walk.begin())
 
-    def _places(self) -> np.ndarray:
+    def _asked_columns(self) -> np.ndarray:
         """Return where the columns asked for stand, sorted by factor."""
-        starts = self._walk.factors.starts
-        return np.concatenate([np.arange(starts[f], starts[f + 1]) for f in self._asked])
+        factors, asked = self._walk.factors, np.zeros((1, len(self._walk.factors)), dtype=bool)
+        asked[0, self._asked] = True
+        return np.flatnonzero(factors.widened(asked)[0, factors.places])
 
     def _features(self) -> tuple[Feature, ...]:
-        return tuple(self._ids[column] for column in self._walk.factors.columns[self._places()].tolist())
+        return tuple(self._ids[column] for column in self._walk.factors.columns[self._asked_columns()].tolist())
 
     def _stop(self, reason: str) -> Stop:
         prediction, score = self._answer(self._walk.score)

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from thrifty.models.policies.action_svm import ActionSVM
 from thrifty.models.policies.data_classifier import Scores
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.oracle import advise
-from thrifty.models.policies.policy import Follower, Policy, choose, going_on, learn_policy
-from thrifty.models.policies.rollout import Walk
+from thrifty.models.policies.policy import Follower, LinearPolicy, Policy, choose, going_on, learn_policy
+from thrifty.models.policies.rollout import N_NUMBERS, Walk
 
 SMALLEST_STAKE = 0.05  # a state where little is at stake counts this much all the same
 
@@ -44,7 +45,7 @@ class Pupils:
 
 @dataclass(frozen=True)
 class Teaching:
-    """How policies are taught."""
+    """How policies are taught; `learner` None is the linear SVM of action_svm.py."""
 
     learner: Any
     cost_weight: float
@@ -79,6 +80,8 @@ class States:
 
     def __init__(self, pupils: Pupils, teaching: Teaching):
         self._pupils, self._teaching = pupils, teaching
+        n_inputs = pupils.Z.shape[1] + N_NUMBERS + pupils.scores.n_classes
+        self._svm = ActionSVM(n_inputs, len(pupils.factors) + 1)
         self._kept: Any = None
         self._is_full = False
 
@@ -98,8 +101,12 @@ class States:
     def learn(self) -> Policy:
         """Learn a policy from the states."""
         kept, factors, Z = self._kept, self._pupils.factors, self._pupils.Z
-        inputs = np.hstack([Z[kept.rows] * factors.widened(kept.acquired), kept.meta])
+        inputs = np.empty((len(kept.rows), Z.shape[1] + kept.meta.shape[1]))
+        np.multiply(Z[kept.rows], factors.widened(kept.acquired), out=inputs[:, : Z.shape[1]])
+        inputs[:, Z.shape[1] :] = kept.meta
         weight = np.ones(len(inputs)) if self._is_full else kept.weight / kept.weight.mean()
+        if self._teaching.learner is None:
+            return LinearPolicy(*self._svm.fit(inputs, kept.actions, weight), Z.shape[1])
         with warnings.catch_warnings():  # a policy on the way need not be learned to the last digit
             warnings.simplefilter("ignore", ConvergenceWarning)
             return learn_policy(self._teaching.learner, inputs, kept.actions, weight, len(factors) + 1, Z.shape[1])

@@ -41,7 +41,8 @@ class StaticSelectionClassifier(PolicyClassifier):
         The data classifier, on standardised columns with 0 for what is not acquired or missing; multinomial logistic
         regression by default.
     masked_training : bool, default=False
-        Fit the data classifier to randomly masked copies of the rows too.
+        Fit the data classifier to randomly masked copies of the rows too, and show it a flag for each factor that is
+        known.
     n_folds : int, default=10
         Folds for forward selection.
     random_state : int, RandomState or None
@@ -52,7 +53,8 @@ class StaticSelectionClassifier(PolicyClassifier):
     queue_ : list of tuples
         The features of the factors bought, in order.
     classifier_ : estimator
-        The fitted data classifier; its columns are standardised and sorted by factor.
+        The fitted data classifier; its columns are standardised and sorted by factor, with masked training each
+        factor followed by its flag.
     factors_ : Factors
         What is bought together.
     cost_model_ : CostModel
@@ -120,8 +122,9 @@ class StaticSelectionClassifier(PolicyClassifier):
         queue = queue[: self._how_many(queue)]
         ids = self._feature_ids()
         self.queue_ = [tuple(ids[column] for column in self.factors_.groups[factor]) for factor in queue]
-        n_inputs = self.n_features_in_ + N_NUMBERS + len(self.classes_)
-        self.policy_ = queue_policy(queue, len(self.factors_), n_inputs, self.n_features_in_)
+        width = self.factors_.starts[-1]
+        n_inputs = width + N_NUMBERS + len(self.classes_)
+        self.policy_ = queue_policy(queue, len(self.factors_), n_inputs, width)
         return self
 
     def _by_weight_per_cost(self) -> np.ndarray:
@@ -130,7 +133,8 @@ class StaticSelectionClassifier(PolicyClassifier):
                 f"{type(self).__name__}: ranking='weight_per_cost' needs a linear data classifier, but classifier is "
                 f"{self.classifier!r}. Pass a linear one, or ranking='forward'."
             )
-        weight = np.abs(self.scores_.weights[0]).max(axis=1)
+        weight, places = np.zeros(self.factors_.starts[-1]), self.factors_.places
+        weight[places] = np.abs(self.scores_.weights[0, places]).max(axis=1)  # flags do not count
         of_factor = np.maximum.reduceat(weight, self.factors_.starts[:-1])
         price = self.factors_.prices_after(np.zeros((1, len(self.factors_)), dtype=bool))[0]
         priced = np.flatnonzero(price > 0)

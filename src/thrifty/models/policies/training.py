@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.metrics import log_loss
 from sklearn.utils.validation import has_fit_parameter
 
 from thrifty.models.policies.data_classifier import Scores
 from thrifty.models.policies.factors import Factors
 
-MASKED_WEIGHT = 0.25  # of a masked copy: with more, whole rows are classified worse than they need be
+MASKED_COPIES = (3, 8)  # of each row, at least and at most
+ENOUGH_MASKED = 20_000  # copies in all
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,18 +89,47 @@ def out_of_fold(
 def fit_classifier(
     classifier: Any, Z: np.ndarray, labels: np.ndarray, count: np.ndarray, masks: np.ndarray | None = None
 ) -> Any:
-    """Fit a classifier to rows and, where there are masks (n_copies, n, n_features), to masked copies of them."""
-    if masks is not None:
-        weight = MASKED_WEIGHT if has_fit_parameter(classifier, "sample_weight") else 1.0
-        Z = np.concatenate([Z, *(Z * mask for mask in masks)])
-        labels = np.tile(labels, 1 + len(masks))
-        count = np.concatenate([count, *(weight * count for _ in masks)])
-    return fit_weighted(classifier, Z, labels, count)
+    """Fit a classifier to rows and, where there are masks (n_copies, n, n_columns), to masked copies of them."""
+    if masks is None:
+        return fit_weighted(classifier, Z, labels, count)
+    Z, labels, shared = with_copies(Z, labels, count, masks)
+    weighted = has_fit_parameter(classifier, "sample_weight")
+    return fit_weighted(classifier, Z, labels, shared if weighted else np.tile(count, 1 + len(masks)))
+
+
+def with_copies(
+    Z: np.ndarray, labels: np.ndarray, count: np.ndarray, masks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add masked copies, which share the weight of their row: the row keeps half of it."""
+    weight = np.append(0.5, np.full(len(masks), 0.5 / len(masks)))
+    Z = np.concatenate([Z, *(Z * mask for mask in masks)])
+    return Z, np.tile(labels, len(weight)), np.outer(weight, count).ravel()
+
+
+def likeliest(candidates: list[Any], Z: np.ndarray, rows: DistinctRows, fold: np.ndarray, masks: np.ndarray) -> Any:
+    """Return the classifier that makes the first fold, whole and masked, likeliest once fitted to the others."""
+    seen = fold != 0
+    held = ~seen & np.isin(rows.labels, rows.labels[seen])
+    if not held.any() or len(np.unique(rows.labels[seen])) < 2:
+        return candidates[0]
+    masked, labels, weight = with_copies(Z[held], rows.labels[held], rows.count[held], masks[:, held])
+
+    def loss(classifier: Any) -> float:
+        fitted = fit_classifier(classifier, Z[seen], rows.labels[seen], rows.count[seen], masks[:, seen])
+        return log_loss(labels, fitted.predict_proba(masked), sample_weight=weight, labels=fitted.classes_)
+
+    return min(candidates, key=loss)
+
+
+def n_masked_copies(n_rows: int) -> int:
+    """Return how many masked copies of each row are worth their time: the more, the fewer rows there are."""
+    fewest, most = MASKED_COPIES
+    return min(max(ENOUGH_MASKED // n_rows, fewest), most)
 
 
 def draw_masks(n_rows: int, n_copies: int, factors: Factors, random: np.random.RandomState) -> np.ndarray:
-    """Draw masks (n_copies, n_rows, n_features), every share of the factors being as likely as any other."""
-    share = random.random_sample((n_copies, n_rows, 1))
+    """Draw masks (n_copies, n_rows, n_columns), the likelier the larger the share of the factors that they keep."""
+    share = np.sqrt(random.random_sample((n_copies, n_rows, 1)))
     kept = random.random_sample((n_copies, n_rows, len(factors))) < share
     return np.stack([factors.widened(each) for each in kept])
 
