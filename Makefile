@@ -9,7 +9,7 @@ demo: .venv/ready
 	$(BIN)/thrifty demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 slow: .venv/ready
 	$(BIN)/python -m pytest -m slow

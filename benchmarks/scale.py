@@ -1,6 +1,6 @@
 """``thrifty fit`` on half a million rows: how long it takes with all methods, and how much memory.
 
-Forest cover types have 581,012 rows and 54 columns; the search looks at ten thousand of them, and the model that is
+Forest cover types have 581,012 rows and 54 columns; the search looks at five thousand of them, and the model that is
 chosen is fitted to all.
 """
 

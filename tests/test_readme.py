@@ -39,7 +39,7 @@ def typed(command):
     environment = {**os.environ, "PATH": path, "COLUMNS": "100", "TERM": "dumb"}
     ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, check=False)
     assert ended.returncode == 0, ended.stderr
-    return "\n".join(line.rstrip() for line in ended.stdout.strip("\n").splitlines())
+    return "\n".join(line.rstrip() for line in ended.stdout.splitlines()).strip("\n")
 
 
 @pytest.mark.filterwarnings("error")

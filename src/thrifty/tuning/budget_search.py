@@ -64,7 +64,7 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
         Fits at a time, as joblib counts them; any joblib backend serves.
     refit : bool, default=True
         Whether to fit the chosen point to all rows.
-    max_rows : int or None, default=10000
+    max_rows : int or None, default=5000
         Rows to cross-validate on, drawn at random from more; the model that is chosen is fitted to all.
     task : {"classification", "regression", "ranking"} or None
         By default what y looks like: ranking where ``qid`` is given; regression for fractions, and for whole numbers
@@ -96,7 +96,7 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
     >>> from thrifty import BudgetSearchCV
     >>> from thrifty.datasets import load_heart
     >>> heart = load_heart()
-    >>> search = BudgetSearchCV(["l1", "astc"], budget=40, cap=150, costs=heart.costs).fit(heart.X, heart.y)
+    >>> search = BudgetSearchCV(["l1", "static"], budget=40, cap=150, costs=heart.costs).fit(heart.X, heart.y)
     >>> bool(search.promise_.spend_bound <= 40), bool(search.spend(heart.X).max() <= 150)
     (True, True)
     """
@@ -115,7 +115,7 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
         confidence: float = 0.95,
         n_jobs: Any = None,
         refit: bool = True,
-        max_rows: int | None = 10_000,
+        max_rows: int | None = 5_000,
         task: str | None = None,
         random_state: Any = 0,
         verbose: bool = False,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestCentroid
 from sklearn.preprocessing import StandardScaler
@@ -9,6 +10,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from thrifty import Acquire, CostModel
+from thrifty.datasets import load_heart
 from thrifty.models.policies.data_classifier import encode
 from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier
 from thrifty.models.policies.oracle import forward_selection_oracle
@@ -236,3 +238,14 @@ def test_a_classifier_without_scores_is_refused():
     X, y = make_rows(30)
     with pytest.raises(ValueError, match=r"classifier is .*, which has neither predict_proba nor decision_function"):
         DynamicSelectionClassifier(classifier=Mute()).fit(X, y)
+
+
+def test_a_path_is_what_separate_fits_would_be():
+    heart = load_heart()
+    model = DynamicSelectionClassifier(costs=heart.costs, n_iterations=2, n_folds=3, random_state=0)
+    path = model.path(heart.X, heart.y, cost_weights=[0.1, 1.0])
+    assert [each.cost_weight for each in path] == [1.0, 0.1]
+    for each in path:
+        alone = clone(model).set_params(cost_weight=each.cost_weight).fit(heart.X, heart.y)
+        np.testing.assert_array_equal(each.acquire(heart.X).score, alone.acquire(heart.X).score)
+        np.testing.assert_array_equal(each.learning_curve_.reward, alone.learning_curve_.reward)

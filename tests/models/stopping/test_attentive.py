@@ -346,7 +346,7 @@ def test_deviations_are_measured_on_calibration_rows():
         (SVC(kernel=lambda a, b: a @ b.T), "kernel"),
         (make_pipeline(PolynomialFeatures(2), LogisticRegression(max_iter=5000)), "PolynomialFeatures"),
     ],
-    ids=repr,
+    ids=lambda each: each if isinstance(each, str) else type(each).__name__,
 )
 def test_a_predictor_that_is_no_sum_of_terms_is_named(estimator, message):
     with pytest.raises(ValueError, match=f"AttentiveClassifier: estimator .*{message}"):

@@ -10,16 +10,29 @@ He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML 
     static_selection.py one queue for all
 """
 
-from typing import Any, Self
+from collections.abc import Iterable
+from copy import copy, deepcopy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from thrifty.models.base import is_number
 from thrifty.models.policies.data_classifier import refuse_unscored
 from thrifty.models.policies.estimator import PolicyClassifier
 from thrifty.models.policies.imitation import imitate
-from thrifty.models.policies.states import Teaching
+from thrifty.models.policies.states import Pupils, Teaching
 from thrifty.models.policies.training import hold_out
+
+COST_WEIGHTS = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)  # of the paper
+
+
+class School(NamedTuple):
+    """Rows to learn from and rows to be judged by, with their data classifiers, and where chance stands."""
+
+    pupils: Pupils
+    judges: Pupils
+    random: np.random.RandomState
 
 
 class DynamicSelectionClassifier(PolicyClassifier):
@@ -158,12 +171,30 @@ class DynamicSelectionClassifier(PolicyClassifier):
             Read as numbers of rows; weights below one are first rescaled to a mean of one.
         """
         self._refuse_bad_parameters()
+        return self._taught(self._schooled(X, y, sample_weight))
+
+    def path(
+        self, X: Any, y: Any, sample_weight: Any = None, *, cost_weights: Iterable[float] = COST_WEIGHTS
+    ) -> list[Self]:
+        """Return one fitted model per cost weight, from the largest to the smallest; by default those of the paper.
+
+        The data classifier, which knows nothing of cost weights, is fitted once for all of them.
+        """
+        template = clone(self)
+        template._refuse_bad_parameters()
+        ascending = self._ascending_weights(cost_weights)
+        school = template._schooled(X, y, sample_weight)
+        return [copy(template).set_params(cost_weight=weight)._taught(school) for weight in reversed(ascending)]
+
+    def _schooled(self, X: Any, y: Any, sample_weight: Any) -> School:
         rows, random = self._prepare(X, y, sample_weight)
         pupils = self._fit_data_classifier(rows, random)
         learn_from, judge_by = hold_out(rows.labels, self.validation_fraction, random)
-        self.policy_, self.learning_curve_ = imitate(
-            pupils.some(learn_from), pupils.some(judge_by), self._teaching(random)
-        )
+        return School(pupils.some(learn_from), pupils.some(judge_by), random)
+
+    def _taught(self, school: School) -> Self:
+        teaching = self._teaching(deepcopy(school.random))  # for the next cost weight to find it as this one did
+        self.policy_, self.learning_curve_ = imitate(school.pupils, school.judges, teaching)
         return self
 
     def _teaching(self, random: np.random.RandomState) -> Teaching:
