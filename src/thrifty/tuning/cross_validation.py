@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from threadpoolctl import threadpool_limits
 
 from thrifty.costs import CostModel
 from thrifty.models.acquisition import Acquisition
@@ -63,7 +64,8 @@ def _tasks(
 
 def measure(batch: Sweep, fit: Numbers, held: Numbers, cap: float | None, scoring: Any) -> list[Measurement]:
     """Fit a batch of settings and measure each on held-out rows."""
-    return [_measured(each, held, cap, scoring) for each in batch.fit(fit)]
+    with threadpool_limits(1, "blas"):  # of so few rows, threads would only wait for each other
+        return [_measured(each, held, cap, scoring) for each in batch.fit(fit)]
 
 
 def _measured(fitted: Fitted, held: Numbers, cap: float | None, scoring: Any) -> Measurement:

@@ -141,7 +141,9 @@ METHODS: dict[str, Method] = {
     "adaboost-rs": Method({"binary": "AdaBoostRSClassifier"}, sample_sizes),
     "early-exit": Method({"ranking": "EarlyExitRanker"}, distances),
     "dynamic": Method(
-        _both("DynamicSelectionClassifier"), relative_cost_weights, (("n_folds", 3), ("n_iterations", 5))
+        _both("DynamicSelectionClassifier"),
+        relative_cost_weights,
+        (("n_folds", 3), ("n_iterations", 5), ("max_states", 10_000)),
     ),
     "static": Method(_both("StaticSelectionClassifier"), queue_budgets, (("n_folds", 5),)),
     "attentive": Method(_both("AttentiveClassifier"), error_rates),
