@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from thrifty.models.base import is_number
 from thrifty.models.policies.data_classifier import refuse_unscored
@@ -159,6 +160,7 @@ class DynamicSelectionClassifier(PolicyClassifier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
+    @threadpool_limits.wrap(1, "blas")  # whose idle threads spin, and take the time of those that do the work
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the data classifier, then learn the policy by imitation.
 
@@ -173,6 +175,7 @@ class DynamicSelectionClassifier(PolicyClassifier):
         self._refuse_bad_parameters()
         return self._taught(self._schooled(X, y, sample_weight))
 
+    @threadpool_limits.wrap(1, "blas")
     def path(
         self, X: Any, y: Any, sample_weight: Any = None, *, cost_weights: Iterable[float] = COST_WEIGHTS
     ) -> list[Self]:

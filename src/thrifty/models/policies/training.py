@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.utils.validation import has_fit_parameter
 
+from thrifty.kernels.threads import n_threads
 from thrifty.models.policies.data_classifier import Scores
 from thrifty.models.policies.factors import Factors
 
@@ -78,11 +80,13 @@ def out_of_fold(
 
     A class that a fold holds alone is shown to its classifier all the same, for all have to know the same classes.
     """
-    fitted = []
-    for k in range(fold.max() + 1):
+
+    def without(k: int) -> Any:
         seen = fold != k
         seen |= ~np.isin(rows.labels, rows.labels[seen])
-        fitted.append(fit_classifier(classifier, Z[seen], rows.labels[seen], rows.count[seen], _some(masks, seen)))
+        return fit_classifier(classifier, Z[seen], rows.labels[seen], rows.count[seen], _some(masks, seen))
+
+    fitted = Parallel(n_jobs=n_threads(), prefer="threads")(map(delayed(without), range(fold.max() + 1)))
     return Scores.of(fitted, factors)
 
 
