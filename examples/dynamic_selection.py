@@ -14,7 +14,7 @@ def main() -> None:
     heart = load_heart()
     held_out = np.arange(len(heart.y)) % 3 == 0
     X, y, X_test, y_test = heart.X[~held_out], heart.y[~held_out], heart.X[held_out], heart.y[held_out]
-    policy = DynamicSelectionClassifier(costs=heart.costs, cost_weight=1.5, n_iterations=6, random_state=0).fit(X, y)
+    policy = DynamicSelectionClassifier(costs=heart.costs, cost_weight=0.3, n_iterations=6, random_state=0).fit(X, y)
     spend = policy.spend(X_test).mean()
     queue = StaticSelectionClassifier(costs=heart.costs, budget=spend, random_state=0).fit(X, y)
     for name, model in (("policy", policy), ("queue", queue)):
