@@ -4,12 +4,12 @@ import signal
 import subprocess
 import sys
 from base64 import b64decode
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from cli.pages import Page
 from thrifty.cli.demo.folder import write_all
 from thrifty.cli.demo.replay import replay_patient, show
 from thrifty.cli.demo.study import BudgetRow, Outcome, Study, choose, static_family, tree_family
@@ -31,21 +31,6 @@ def demo(tmp_path_factory):
     (folder / "mine.txt").write_text("kept")
     command = [THRIFTY, "demo", "--folds", "2", "--output", folder]
     return subprocess.run(command, capture_output=True, text=True, check=False), folder
-
-
-class Page(HTMLParser):
-    """What a page holds: its tags with their attributes, and its text."""
-
-    def __init__(self, path):
-        super().__init__()
-        self.tags, self.text = [], ""
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data):
-        self.text += data
 
 
 def test_it_prints_the_table_the_finding_and_the_patient(demo):

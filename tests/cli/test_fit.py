@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from base64 import b64decode
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import pandas as pd
 import pytest
 
 import thrifty as package
+from cli.pages import Page
 
 THRIFTY = Path(sys.executable).with_name("thrifty")
 HEART = ("heart.csv", "--target", "diagnosis", "--costs", "costs.csv", "--budget", 40, "--cap", 150, "--cv", 3)
@@ -141,21 +141,6 @@ def test_an_interrupt_leaves_nothing(tables):
 
 
 # thrifty frontier
-
-
-class Page(HTMLParser):
-    """What a page holds: its tags with their attributes, and its text."""
-
-    def __init__(self, path):
-        super().__init__()
-        self.tags, self.text = [], ""
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data):
-        self.text += data
 
 
 def test_the_frontier_of_a_model_file_is_that_of_its_search(thrifty, models, tables, searched):

@@ -34,7 +34,7 @@ def test_caps_run_one_fit(rows):
     (batch,) = Sweep("truncated", TruncatedClassifier(), ({"cap": 3.0}, {"cap": 30.0})).batches()
     few, many = batch.fit(rows)
     assert few.model is many.model
-    assert (few.cap, many.cap) == (3.0, 30.0)
+    assert (few.limit(None), many.limit(None), many.limit(9.0)) == (3.0, 30.0, 9.0)
 
 
 def test_unlike_settings_are_fitted_one_by_one(rows):

@@ -13,12 +13,11 @@ from sklearn.base import is_classifier
 from thrifty.cli.amounts import amount
 from thrifty.cli.tables.training import listed
 from thrifty.models.acquisition import Acquisition
-from thrifty.models.base import BudgetedEstimator
+from thrifty.models.base import BudgetedEstimator, takes_queries
 from thrifty.models.session import Feature
 from thrifty.models.tables.fields import NUMBER, Field
 from thrifty.models.tables.table_model import TableModel
 from thrifty.persistence import Manifest, load, read_manifest
-from thrifty.tuning.sweep import takes_queries
 
 WORD = 64  # bits
 

@@ -5,7 +5,6 @@ float64 and of float32. Where images are built, run it once so that no first req
 """
 
 from collections.abc import Iterator
-from inspect import signature
 from typing import Any
 
 import typer
@@ -55,10 +54,11 @@ def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
 
 def use(model: Any, X: Any) -> None:
     """Predict a batch, and drive one row's session to its answer."""
+    from thrifty.models.base import takes_queries
     from thrifty.models.session import drive
 
     model.acquire(X, cap=2)
-    if "qid" in signature(model.acquire).parameters:  # documents of one query are compared in a kernel of their own
+    if takes_queries(model.acquire):  # documents of one query are compared in a kernel of their own
         model.acquire(X, qid=[0] * len(X))
     drive(model.session(), X[0].__getitem__)
 

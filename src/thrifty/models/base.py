@@ -6,6 +6,7 @@ A subclass fits `cost_model_` and two drivers of one fitted model, which must ag
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -327,6 +328,11 @@ def as_counts(weight: np.ndarray) -> np.ndarray:
     weighted, nor break on weights that sum to one.
     """
     return weight if weight.min() >= 1 else weight * (weight.size / weight.sum())
+
+
+def takes_queries(method: Callable[..., Any]) -> bool:
+    """Tell whether a method of an estimator can be told which query each row belongs to."""
+    return "qid" in signature(method).parameters
 
 
 def is_whole(value: Any, minimum: int) -> bool:

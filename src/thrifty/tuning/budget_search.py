@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from thrifty.costs import CostModel
 from thrifty.models.acquisition import Acquisition
-from thrifty.models.base import is_number, is_whole
+from thrifty.models.base import BudgetedEstimator, is_number, is_whole
 from thrifty.models.promise import Promise
 from thrifty.models.session import Session
 from thrifty.models.tables.encoder import TableEncoder
@@ -219,8 +219,7 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
             n_rows=n_measured,
             **{name: float(line[name]) for name in ("spend", "spend_bound", "score", "score_error")},
         )
-        limits = [limit for limit in (fitted.cap, self.cap) if limit is not None]
-        model = TableModel(refits.unfitted(self.best_index_), costs=costs, cap=min(limits, default=None))
+        model = TableModel(refits.unfitted(self.best_index_), costs=costs, cap=fitted.limit(self.cap))
         self.best_estimator_ = model.adopt(self, encoder, fitted.model, self.promise_)
 
     def _warn_of_miss(self, line: Any) -> None:
@@ -237,17 +236,21 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
             stacklevel=4,
         )
 
+    _refuse_unless = BudgetedEstimator._refuse_unless
+
     def _refuse_bad_parameters(self) -> None:
         for name in ("budget", "cap"):
             value = getattr(self, name)
-            _refuse_unless(value is None or is_number(value, 0), name, value, "a number of at least 0, or None")
+            self._refuse_unless(value is None or is_number(value, 0), name, value, "a number of at least 0, or None")
         sure = is_number(self.confidence) and 0 < self.confidence < 1
-        _refuse_unless(sure, "confidence", self.confidence, "a share between 0 and 1")
-        _refuse_unless(is_whole(self.cv, 2) or hasattr(self.cv, "split"), "cv", self.cv, "at least 2, or a splitter")
+        self._refuse_unless(sure, "confidence", self.confidence, "a share between 0 and 1")
+        self._refuse_unless(
+            is_whole(self.cv, 2) or hasattr(self.cv, "split"), "cv", self.cv, "at least 2, or a splitter"
+        )
         few = self.max_rows is None or is_whole(self.max_rows, 1)
-        _refuse_unless(few, "max_rows", self.max_rows, "a whole number of at least 1, or None")
+        self._refuse_unless(few, "max_rows", self.max_rows, "a whole number of at least 1, or None")
         known = self.task is None or self.task in TASKS
-        _refuse_unless(known, "task", self.task, f"None or one of {', '.join(TASKS)}")
+        self._refuse_unless(known, "task", self.task, f"None or one of {', '.join(TASKS)}")
         if self.scoring is not None:
             scorer_of(self.scoring)
 
@@ -293,8 +296,3 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         tags.target_tags.required = True
         return tags
-
-
-def _refuse_unless(fine: bool, name: str, value: Any, expected: str) -> None:
-    if not fine:
-        raise ValueError(f"BudgetSearchCV: {name} is {value!r}; expected {expected}.")

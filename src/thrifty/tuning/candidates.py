@@ -9,7 +9,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.multiclass import type_of_target
 
 from thrifty.models.base import BudgetedEstimator
-from thrifty.tuning.methods import METHODS, Rows, Setting, Task
+from thrifty.tuning.methods import METHODS, Rows, Setting, Task, serving
 from thrifty.tuning.sweep import Sweep
 
 MOST_CLASSES = 20  # whole numbers of more values are amounts
@@ -43,8 +43,7 @@ def _task_of_targets(y: np.ndarray, qid: np.ndarray | None) -> str:
 def sweeps(given: Any, rows: Rows, random_state: Any) -> list[Sweep]:
     """Return the sweeps to be made of what was given, scaled to the rows; of every method that serves if None."""
     if given is None:
-        serving = [name for name, method in METHODS.items() if rows.task in method.classes]
-        return [_method_sweep(name, name, rows, random_state) for name in serving]
+        return [_method_sweep(name, name, rows, random_state) for name in serving(rows.task)]
     return [
         _method_sweep(label, each, rows, random_state) if isinstance(each, str) else _grid_sweep(label, each, grid)
         for label, each, grid in _entries(given)
@@ -86,8 +85,8 @@ def _method_sweep(label: str, name: str, rows: Rows, random_state: Any) -> Sweep
     method = METHODS[name]
     estimator = method.estimator(rows.task)
     if estimator is None:
-        serving = [each for each, other in METHODS.items() if rows.task in other.classes]
-        raise ValueError(f"BudgetSearchCV: method {name!r} does not serve {rows.task}. These do: {', '.join(serving)}.")
+        others = ", ".join(serving(rows.task))
+        raise ValueError(f"BudgetSearchCV: method {name!r} does not serve {rows.task}. These do: {others}.")
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=random_state)
     return Sweep(label, estimator, tuple(method.sweep(estimator, rows)))

@@ -12,10 +12,11 @@ from threadpoolctl import threadpool_limits
 
 from thrifty.costs import CostModel
 from thrifty.models.acquisition import Acquisition
+from thrifty.models.base import takes_queries
 from thrifty.models.progress import progress
 from thrifty.tuning.raw_rows import Numbers, RawRows
 from thrifty.tuning.scoring import Answered, scorer_of
-from thrifty.tuning.sweep import Fitted, Sweep, takes_queries
+from thrifty.tuning.sweep import Fitted, Sweep
 
 Fold = tuple[np.ndarray, np.ndarray]
 
@@ -82,9 +83,8 @@ def _measured(fitted: Fitted, held: Numbers, cap: float | None, scoring: Any) ->
 
 def acquire(fitted: Fitted, rows: Numbers, cap: float | None) -> Acquisition:
     """Run a fitted model under the smaller of its own cap and the one on every row."""
-    limits = [limit for limit in (fitted.cap, cap) if limit is not None]
     queries = {"qid": rows.qid} if takes_queries(fitted.model.acquire) else {}
-    return fitted.model.acquire(rows.X, min(limits, default=None), **queries)
+    return fitted.model.acquire(rows.X, fitted.limit(cap), **queries)
 
 
 def folds_of(rows: RawRows, classes: bool, cv: Any, random_state: Any) -> list[Fold]:

@@ -5,12 +5,13 @@ limit under which it is run: a method that can stop anywhere is fitted once and 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.base import clone
 
 import thrifty
 from thrifty.costs import CostModel
@@ -46,15 +47,13 @@ class Method:
 
     classes: dict[Task, str]
     sweep: Callable[[Any, Rows], list[Setting]]
-    parameters: tuple[tuple[str, Any], ...] = ()
+    parameters: dict[str, Any] = field(default_factory=dict)
 
     def estimator(self, task: Task) -> Any:
         """Return an unfitted estimator for a task, None if the method does not serve it."""
         if task not in self.classes:
             return None
-        estimator = getattr(thrifty, self.classes[task])()
-        known = estimator.get_params()
-        return estimator.set_params(**{name: value for name, value in self.parameters if name in known})
+        return getattr(thrifty, self.classes[task])(**self.parameters)
 
 
 def _both(classifier: str) -> dict[Task, str]:
@@ -71,8 +70,7 @@ def _all(stem: str, ranker: str | None = None) -> dict[Task, str]:
 
 def along_the_path(estimator: Any, rows: Rows, *, n_points: int) -> list[Setting]:
     """Spread cost weights over those of the method's own path."""
-    usual = estimator.set_params(costs=rows.costs).usual_cost_weights(rows.X, rows.y)
-    estimator.set_params(costs=None)
+    usual = clone(estimator).set_params(costs=rows.costs).usual_cost_weights(rows.X, rows.y)
     chosen = np.unique(np.linspace(0, len(usual) - 1, n_points).round().astype(int))
     return [{"cost_weight": float(usual[k])} for k in chosen]
 
@@ -132,7 +130,7 @@ def caps(estimator: Any, rows: Rows) -> list[Setting]:
 
 METHODS: dict[str, Method] = {
     "l1": Method(_all("CostWeightedL1"), partial(along_the_path, n_points=15)),
-    "astc": Method(_all("ASTC"), growing_allowances, (("overflow", "skip"),)),
+    "astc": Method(_all("ASTC"), growing_allowances, {"overflow": "skip"}),
     "cstc": Method(_all("CSTC"), partial(along_the_path, n_points=8)),
     "cscc": Method({"binary": "CSCCClassifier"}, partial(along_the_path, n_points=8)),
     "cronus": Method({"binary": "CronusClassifier"}, partial(along_the_path, n_points=8)),
@@ -143,9 +141,14 @@ METHODS: dict[str, Method] = {
     "dynamic": Method(
         _both("DynamicSelectionClassifier"),
         relative_cost_weights,
-        (("n_folds", 3), ("n_iterations", 5), ("max_states", 10_000)),
+        {"n_folds": 3, "n_iterations": 5, "max_states": 10_000},
     ),
-    "static": Method(_both("StaticSelectionClassifier"), queue_budgets, (("n_folds", 5),)),
+    "static": Method(_both("StaticSelectionClassifier"), queue_budgets, {"n_folds": 5}),
     "attentive": Method(_both("AttentiveClassifier"), error_rates),
     "truncated": Method(_both("TruncatedClassifier"), caps),
 }
+
+
+def serving(task: Task) -> list[str]:
+    """Return the names of the methods that serve a task."""
+    return [name for name, method in METHODS.items() if task in method.classes]

@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from inspect import signature
 from itertools import groupby
 from time import perf_counter
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from thrifty.models.base import takes_queries
 from thrifty.tuning.methods import Setting
 from thrifty.tuning.raw_rows import Numbers
 
@@ -29,10 +29,9 @@ class Fitted:
     seconds: float
     error: str = ""
 
-    @property
-    def cap(self) -> float | None:
-        """The limit it is to be run under."""
-        return self.setting.get("cap")
+    def limit(self, cap: float | None) -> float | None:
+        """Return what a row may spend: the smaller of the setting's own cap and the one on every row."""
+        return min((each for each in (self.setting.get("cap"), cap) if each is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -103,8 +102,3 @@ class Sweep:
             yield from (stations[weight] for weight in weights)
         else:
             yield from [estimator.fit(*data, **queries)] * len(self.settings)
-
-
-def takes_queries(method: Any) -> bool:
-    """Tell whether a method of an estimator can be told which query each row belongs to."""
-    return "qid" in signature(method).parameters

@@ -1,7 +1,6 @@
 """Any estimator on a table of mixed columns, at the prices of its raw columns."""
 
 from functools import partial
-from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from thrifty.costs import CostModel
 from thrifty.metrics import ndcg_at_k
 from thrifty.models.acquisition import Acquisition
-from thrifty.models.base import BudgetedEstimator, Run, is_number, is_whole
+from thrifty.models.base import BudgetedEstimator, Run, is_number, is_whole, takes_queries
 from thrifty.models.promise import Promise
 from thrifty.models.session import Session
 from thrifty.models.tables.encoder import TableEncoder
@@ -107,7 +106,7 @@ class TableModel(BudgetedEstimator):
 
     def _given(self, sample_weight: Any, qid: Any) -> dict[str, Any]:
         """Return what the estimator is to be told beside X and y."""
-        if qid is not None and "qid" not in signature(self.estimator.fit).parameters:
+        if qid is not None and not takes_queries(self.estimator.fit):
             raise ValueError(
                 f"{type(self).__name__}: qid was passed, but {type(self.estimator).__name__} knows no queries. "
                 "Pass a ranker, or no qid."
@@ -172,7 +171,7 @@ class TableModel(BudgetedEstimator):
         return derived, caps
 
     def _queries_taken(self, qid: Any) -> dict[str, Any]:
-        taken = qid is not None and "qid" in signature(self.estimator_.acquire).parameters
+        taken = qid is not None and takes_queries(self.estimator_.acquire)
         return {"qid": qid} if taken else {}
 
     def _row_caps(self, cap: Any, n_rows: int) -> np.ndarray:
