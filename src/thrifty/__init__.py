@@ -20,18 +20,26 @@ if TYPE_CHECKING:
     from thrifty.exceptions import ThriftyError as ThriftyError
     from thrifty.models.acquisition import Acquisition as Acquisition
     from thrifty.models.base import BudgetedEstimator as BudgetedEstimator
+    from thrifty.models.base import Run as Run
     from thrifty.models.boosting.adaboost_rs import AdaBoostRSClassifier as AdaBoostRSClassifier
     from thrifty.models.boosting.early_exit import EarlyExitRanker as EarlyExitRanker
-    from thrifty.models.boosting.feature_map import BoostedFeatureMap as BoostedFeatureMap
-    from thrifty.models.boosting.forest import Forest as Forest
     from thrifty.models.boosting.greedy_miser import GreedyMiserClassifier as GreedyMiserClassifier
     from thrifty.models.boosting.greedy_miser import GreedyMiserRanker as GreedyMiserRanker
     from thrifty.models.boosting.greedy_miser import GreedyMiserRegressor as GreedyMiserRegressor
-    from thrifty.models.cascades.and_or import AndOrClassifier as AndOrClassifier
-    from thrifty.models.cascades.cronus import CronusClassifier as CronusClassifier
-    from thrifty.models.cascades.cscc import CSCCClassifier as CSCCClassifier
-    from thrifty.models.linear.cost_weighted_l1 import CostWeightedL1Classifier as CostWeightedL1Classifier
-    from thrifty.models.linear.cost_weighted_l1 import CostWeightedL1Regressor as CostWeightedL1Regressor
+    from thrifty.models.expected_cost.and_or import AndOrClassifier as AndOrClassifier
+    from thrifty.models.expected_cost.criterion import CSTCCriterion as CSTCCriterion
+    from thrifty.models.expected_cost.criterion import cstc_criterion as cstc_criterion
+    from thrifty.models.expected_cost.cronus import CronusClassifier as CronusClassifier
+    from thrifty.models.expected_cost.cscc import CSCCClassifier as CSCCClassifier
+    from thrifty.models.expected_cost.cstc import CSTCClassifier as CSTCClassifier
+    from thrifty.models.expected_cost.cstc import CSTCRegressor as CSTCRegressor
+    from thrifty.models.forests.feature_map import BoostedFeatureMap as BoostedFeatureMap
+    from thrifty.models.forests.forest import Forest as Forest
+    from thrifty.models.greedy.astc import ASTCClassifier as ASTCClassifier
+    from thrifty.models.greedy.astc import ASTCRegressor as ASTCRegressor
+    from thrifty.models.greedy.cost_weighted_l1 import CostWeightedL1Classifier as CostWeightedL1Classifier
+    from thrifty.models.greedy.cost_weighted_l1 import CostWeightedL1Regressor as CostWeightedL1Regressor
+    from thrifty.models.outline import Outline as Outline
     from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier as DynamicSelectionClassifier
     from thrifty.models.policies.oracle import forward_selection_oracle as forward_selection_oracle
     from thrifty.models.policies.static_selection import StaticSelectionClassifier as StaticSelectionClassifier
@@ -43,12 +51,9 @@ if TYPE_CHECKING:
     from thrifty.models.stopping.simulation import simulate_stst as simulate_stst
     from thrifty.models.stopping.truncated import TruncatedClassifier as TruncatedClassifier
     from thrifty.models.tables.table_model import TableModel as TableModel
-    from thrifty.models.trees.astc import ASTCClassifier as ASTCClassifier
-    from thrifty.models.trees.astc import ASTCRegressor as ASTCRegressor
-    from thrifty.models.trees.criterion import CSTCCriterion as CSTCCriterion
-    from thrifty.models.trees.criterion import cstc_criterion as cstc_criterion
-    from thrifty.models.trees.cstc import CSTCClassifier as CSTCClassifier
-    from thrifty.models.trees.cstc import CSTCRegressor as CSTCRegressor
+    from thrifty.models.tasks import BudgetedClassifier as BudgetedClassifier
+    from thrifty.models.tasks import BudgetedRanker as BudgetedRanker
+    from thrifty.models.tasks import BudgetedRegressor as BudgetedRegressor
     from thrifty.persistence import Manifest as Manifest
     from thrifty.persistence import load as load
     from thrifty.persistence import read_manifest as read_manifest
@@ -68,28 +73,30 @@ _HOMES = {
         "ThriftyError",
     ],
     "models.acquisition": ["Acquisition"],
-    "models.base": ["BudgetedEstimator"],
+    "models.base": ["BudgetedEstimator", "Run"],
     "models.boosting.adaboost_rs": ["AdaBoostRSClassifier"],
     "models.boosting.early_exit": ["EarlyExitRanker"],
-    "models.boosting.feature_map": ["BoostedFeatureMap"],
-    "models.boosting.forest": ["Forest"],
+    "models.forests.feature_map": ["BoostedFeatureMap"],
+    "models.forests.forest": ["Forest"],
     "models.boosting.greedy_miser": ["GreedyMiserClassifier", "GreedyMiserRanker", "GreedyMiserRegressor"],
-    "models.cascades.and_or": ["AndOrClassifier"],
-    "models.cascades.cronus": ["CronusClassifier"],
-    "models.cascades.cscc": ["CSCCClassifier"],
-    "models.linear.cost_weighted_l1": ["CostWeightedL1Classifier", "CostWeightedL1Regressor"],
+    "models.expected_cost.and_or": ["AndOrClassifier"],
+    "models.expected_cost.cronus": ["CronusClassifier"],
+    "models.expected_cost.cscc": ["CSCCClassifier"],
+    "models.greedy.cost_weighted_l1": ["CostWeightedL1Classifier", "CostWeightedL1Regressor"],
     "models.policies.dynamic_selection": ["DynamicSelectionClassifier"],
     "models.policies.oracle": ["forward_selection_oracle"],
     "models.policies.static_selection": ["StaticSelectionClassifier"],
+    "models.outline": ["Outline"],
     "models.promise": ["Promise"],
     "models.session": ["Acquire", "Session", "Stop"],
     "models.stopping.attentive": ["AttentiveClassifier"],
     "models.stopping.simulation": ["simulate_stst"],
     "models.stopping.truncated": ["TruncatedClassifier"],
     "models.tables.table_model": ["TableModel"],
-    "models.trees.astc": ["ASTCClassifier", "ASTCRegressor"],
-    "models.trees.criterion": ["CSTCCriterion", "cstc_criterion"],
-    "models.trees.cstc": ["CSTCClassifier", "CSTCRegressor"],
+    "models.tasks": ["BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor"],
+    "models.greedy.astc": ["ASTCClassifier", "ASTCRegressor"],
+    "models.expected_cost.criterion": ["CSTCCriterion", "cstc_criterion"],
+    "models.expected_cost.cstc": ["CSTCClassifier", "CSTCRegressor"],
     "persistence": ["Manifest", "load", "read_manifest", "save"],
     "tuning.budget_search": ["BudgetSearchCV"],
 }
@@ -106,7 +113,10 @@ __all__ = [
     "AttentiveClassifier",
     "BoostedFeatureMap",
     "BudgetSearchCV",
+    "BudgetedClassifier",
     "BudgetedEstimator",
+    "BudgetedRanker",
+    "BudgetedRegressor",
     "CSCCClassifier",
     "CSTCClassifier",
     "CSTCCriterion",
@@ -126,7 +136,9 @@ __all__ = [
     "Manifest",
     "MissingExtraError",
     "ModelFileError",
+    "Outline",
     "Promise",
+    "Run",
     "Session",
     "SessionError",
     "StaticSelectionClassifier",

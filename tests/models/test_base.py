@@ -7,7 +7,7 @@ import pytest
 
 from thrifty import ASTCClassifier, CostError, CostModel
 from thrifty.datasets import load_heart
-from thrifty.models.base import as_counts
+from thrifty.models.rows import as_counts
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,11 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from thrifty import (
+    Acquire,
     ASTCClassifier,
     ASTCRegressor,
     AttentiveClassifier,
+    BoostedFeatureMap,
     CostWeightedL1Regressor,
     CronusClassifier,
     CSCCClassifier,
@@ -23,6 +25,21 @@ from thrifty import (
     TableModel,
 )
 from thrifty.testing import CHECKS, check_estimator, public_estimators
+from thrifty.testing.checks import (
+    EVALUATION_COST,
+    N_FEATURES,
+    check_column_order_is_immaterial,
+    check_unit_of_cost_is_immaterial,
+)
+
+
+def charging_feature_map():
+    """Return trees on the columns of the checks, which cost something to evaluate."""
+    random = np.random.default_rng(0)
+    X = 5.0 * random.normal(size=(200, N_FEATURES))
+    forest = GradientBoostingRegressor(n_estimators=6, max_depth=2, random_state=0).fit(X, X @ np.arange(N_FEATURES))
+    return BoostedFeatureMap(forest, evaluation_costs=EVALUATION_COST)
+
 
 VARIANTS = [
     ASTCClassifier(soft=True, max_depth=3),
@@ -49,12 +66,26 @@ WEIGHING_UNLIKE_REPEATING = [
     GreedyMiserClassifier(subsample=0.7, early_stopping=True, n_estimators=10),
     CSTCRegressor(feature_map=GradientBoostingRegressor(n_estimators=6, max_depth=2, random_state=0), max_depth=2),
 ]
+# A fitted feature map has a column order and evaluation costs in a unit of its own.
+CHARGING_FEATURE_MAPS = [
+    CSTCRegressor(feature_map=charging_feature_map(), max_depth=2),
+    CSCCClassifier(feature_map=charging_feature_map(), n_stages=2),
+]
+ABOUT_UNFITTED_PARTS = (check_column_order_is_immaterial, check_unit_of_cost_is_immaterial)
 ESTIMATORS = [each() for each in public_estimators()] + VARIANTS
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("estimator", ESTIMATORS + WEIGHING_UNLIKE_REPEATING, ids=repr)
 def test_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    "check", [check for check in CHECKS if check not in ABOUT_UNFITTED_PARTS], ids=lambda check: check.__name__
+)
+@pytest.mark.parametrize("estimator", CHARGING_FEATURE_MAPS, ids=["tree", "cascade"])
+def test_contract_with_charging_feature_map(estimator, check):
     check(estimator)
 
 
@@ -66,24 +97,36 @@ def test_scikit_learn(estimator, check):
 class Peeking(ASTCRegressor):
     """Reads a feature it never paid for."""
 
-    def _run(self, X, cap):
-        run = super()._run(X, cap)
+    def _run(self, X, cap, qid):
+        run = super()._run(X, cap, qid)
         return run._replace(score=run.score + np.nan_to_num(X[:, -1]))
 
 
 class Overspending(ASTCRegressor):
     """Forgets about caps."""
 
-    def _run(self, X, cap):
-        return super()._run(X, np.full(len(X), np.inf))
+    def _run(self, X, cap, qid):
+        return super()._run(X, np.full(len(X), np.inf), qid)
 
 
 class Understating(ASTCRegressor):
     """Charges less than what it acquired is worth."""
 
-    def _run(self, X, cap):
-        run = super()._run(X, cap)
+    def _run(self, X, cap, qid):
+        run = super()._run(X, cap, qid)
         return run._replace(spend=run.spend / 2)
+
+
+class Concealing(GreedyMiserRegressor):
+    """Charges for evaluation without announcing it."""
+
+    def _start(self, cap):
+        session = super()._start(cap)
+        plan = session._plan
+        session._plan = lambda: (
+            step if not isinstance(step := plan(), Acquire) else Acquire(step.features, step.cost / 2)
+        )
+        return session
 
 
 class Inventing(ASTCRegressor):
@@ -100,7 +143,7 @@ def run_all(estimator):
         check(estimator)
 
 
-@pytest.mark.parametrize("culprit", [Peeking(), Overspending(), Understating(), Inventing()], ids=repr)
+@pytest.mark.parametrize("culprit", [Peeking(), Overspending(), Understating(), Concealing(), Inventing()], ids=repr)
 def test_the_checks_catch_a_culprit(culprit):
     with pytest.raises(AssertionError):
         run_all(culprit)

@@ -1,14 +1,14 @@
 """What ``thrifty explain`` prints: facts, structure and shares of a model, or the trace of a row."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from thrifty.cli.outlines import draw_outline, explanation, outline_of
+from thrifty.cli.outlines import draw_outline
 from thrifty.cli.promises import point_chosen, spend_promised
 from thrifty.cli.served import Served
 from thrifty.cli.tables.opening import open_table
@@ -66,16 +66,15 @@ class Shares:
 def explain_model(served: Served, rows: Path | None, cap: float | None, *, as_json: bool) -> None:
     """Print what a model is, what it buys, and what some rows bought."""
     shares = None if rows is None else Shares.of(served, rows, cap)
-    outline = outline_of(served, None if shares is None else shares.exits)
+    outline = served.model.outline(None if shares is None else shares.exits)
     if as_json:
-        structure = [asdict(use) for use in outline] if isinstance(outline, list) else asdict(outline)
-        print_json(_record(served, structure, shares))
+        print_json(_record(served, outline.structure(), shares))
         return
     out = console()
     for fact in facts(served):
         out.print(fact)
-    out.print(f"\n{explanation(served)}")
-    out.print(draw_outline(served, outline))
+    out.print(f"\n{outline.summary}")
+    out.print(draw_outline(outline))
     if shares is not None:
         _print_shares(out, served, shares)
 

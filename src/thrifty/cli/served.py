@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from thrifty.cli.amounts import amount
 from thrifty.cli.tables.training import listed
 from thrifty.models.acquisition import Acquisition
-from thrifty.models.base import BudgetedEstimator, takes_queries
+from thrifty.models.base import BudgetedEstimator
 from thrifty.models.session import Feature
 from thrifty.models.tables.fields import NUMBER, Field
 from thrifty.models.tables.table_model import TableModel
@@ -100,8 +100,7 @@ class Served:
     def acquire(self, rows: Any, cap: float | None = None, qid: Any = None) -> Acquisition:
         """Answer rows that `columns_of` made."""
         X = rows if isinstance(self.model, TableModel) or hasattr(self.model, "feature_names_in_") else rows.to_numpy()
-        queries = {"qid": qid} if qid is not None and takes_queries(self.method.acquire) else {}
-        return self.model.acquire(X, cap, **queries)
+        return self.model.acquire(X, cap, qid=qid)
 
     # Answers
 

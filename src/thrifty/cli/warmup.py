@@ -39,7 +39,7 @@ def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
     from sklearn.base import is_classifier
     from sklearn.utils import get_tags
 
-    from thrifty.models.base import BudgetedRanker
+    from thrifty.models.tasks import BudgetedRanker
 
     random = np.random.default_rng(0)
     rows = random.normal(size=(N_ROWS, N_FEATURES))
@@ -54,12 +54,10 @@ def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
 
 def use(model: Any, X: Any) -> None:
     """Predict a batch, and drive one row's session to its answer."""
-    from thrifty.models.base import takes_queries
     from thrifty.models.session import drive
 
     model.acquire(X, cap=2)
-    if takes_queries(model.acquire):  # documents of one query are compared in a kernel of their own
-        model.acquire(X, qid=[0] * len(X))
+    model.acquire(X, qid=[0] * len(X))  # rankers compare the documents of a query in a kernel of their own
     drive(model.session(), X[0].__getitem__)
 
 

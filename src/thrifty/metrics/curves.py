@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier, is_regressor
-from sklearn.metrics import get_scorer
+
+from thrifty.metrics.scoring import scorer_of
 
 _SCORE_NAMES = {"r2": "R²", "roc_auc": "ROC AUC", "average_precision": "average precision"}
 
@@ -115,6 +116,7 @@ def cost_curve(
     y: ArrayLike,
     *,
     scoring: str | Callable[[Any, Any, Any], float] | None = None,
+    qid: ArrayLike | None = None,
     caps: Iterable[float | None] | None = None,
     labels: Sequence[str] | None = None,
 ) -> CostCurve:
@@ -129,8 +131,11 @@ def cost_curve(
     y : array-like of shape (n,)
         Their true answers.
     scoring : str or callable, default=None
-        A scikit-learn scorer's name or a callable ``scorer(estimator, X, y)``, larger is better. By default
-        accuracy for classifiers and R² for regressors.
+        A scikit-learn scorer's name, a callable ``scorer(estimator, X, y)``, or ``"ndcg@k"`` or ``"precision@k"``,
+        which need queries. A larger score is better. By default NDCG@5 if queries are given, otherwise accuracy for
+        classifiers and R² for regressors.
+    qid : array-like of shape (n,), default=None
+        The query of each row.
     caps : iterable of float or None, default=None
         Hard limits on each row's spend, for one model: one point per cap, None standing for no cap.
     labels : sequence of str, default=None
@@ -157,11 +162,12 @@ def cost_curve(
     if not points:
         raise ValueError("models and caps give no point; pass at least one fitted estimator and one cap.")
     estimators = [estimator for _, estimator in points]
-    scoring = _natural_scoring(estimators) if scoring is None else scoring
-    scorer = get_scorer(scoring)
+    if scoring is None:
+        scoring = _natural_scoring(estimators) if qid is None else "ndcg@5"
+    scorer, queries = scorer_of(scoring), {} if qid is None else {"qid": qid}
     return CostCurve(
-        spend=np.array([np.mean(estimator.spend(X)) for estimator in estimators]),
-        score=np.array([scorer(estimator, X, y) for estimator in estimators]),
+        spend=np.array([np.mean(estimator.spend(X, **queries)) for estimator in estimators]),
+        score=np.array([scorer(estimator, X, y, qid) for estimator in estimators]),
         labels=tuple(labels) if labels is not None else tuple(name for name, _ in points),
         unit=_common_unit(estimators),
         score_name=score_name(scoring),

@@ -1,4 +1,4 @@
-"""What a batch of rows acquired, what each paid, and what each was answered."""
+"""The outcome of a batch: what each row acquired, what it paid, and its prediction."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -13,13 +13,20 @@ class Acquisition:
     ----------
     prediction : ndarray of shape (n,)
     score : ndarray of shape (n,) or (n, n_classes)
-        What the prediction was made from: the value itself in regression, log-odds in classification.
-    acquired : ndarray of shape (n, n_features), bool
-        The features that were bought; a prediction depends on no other.
+        What the prediction is made from: the value itself in regression, log-odds in classification.
+    acquired : ndarray of bool, shape (n, n_features)
+        The features that each row bought. The prediction depends on no other feature.
     spend : ndarray of shape (n,)
-        What the row is charged, in the unit of the cost model.
-    exit : ndarray of shape (n,), int
-        Where the row ended: a node or stage of the model, or -1 if not even the first was affordable.
+        What each row is charged for features and evaluation, in the unit of the cost model.
+    exit : ndarray of int, shape (n,)
+        Where each row ended: a node or stage of the model, or -1 if the row could not afford the first one.
+
+    Examples
+    --------
+    >>> from thrifty import CostWeightedL1Regressor
+    >>> model = CostWeightedL1Regressor(costs=[2.5]).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> model.acquire([[0.5], [1.5]])
+    Acquisition(2 rows, mean spend 2.5, largest 2.5)
     """
 
     def __init__(
@@ -35,7 +42,7 @@ class Acquisition:
 
     @cached_property
     def acquired(self) -> np.ndarray:
-        """What each row bought; made when first looked at, for it is as long and wide as X."""
+        """The features that each row bought; computed on first access because it is as large as X."""
         return self._acquired()
 
     def __len__(self) -> int:

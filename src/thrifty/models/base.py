@@ -1,30 +1,44 @@
-"""The contract of every estimator: predict, and say what the prediction cost.
+"""The contract of every estimator: it predicts, and reports what each prediction costs.
 
-A subclass fits `cost_model_` and two drivers of one fitted model, which must agree on every row:
-:meth:`BudgetedEstimator._run` for a batch and :meth:`BudgetedEstimator._start` for a single lazy row.
+A subclass provides two drivers of one fitted model, which must agree on every row:
+:meth:`BudgetedEstimator._run` for a batch and :meth:`BudgetedEstimator._start` for a single row.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from inspect import signature
-from numbers import Integral, Real
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, validate_data
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from thrifty.costs import CostModel
-from thrifty.metrics import ndcg_at_k
 from thrifty.models.acquisition import Acquisition
+from thrifty.models.outline import Columns, Outline
+from thrifty.models.rows import Rows, as_counts, checked_queries
 from thrifty.models.session import Feature, Session
-from thrifty.models.training import Training
+from thrifty.models.soundness import require
+from thrifty.models.training_record import Training
+
+FLOATS = [np.float64, np.float32]
 
 
 class Run(NamedTuple):
-    """What a fitted model made of a batch; `acquired` is a function, for few look at its (n, d) result."""
+    """What a fitted model returns for a batch of ``n`` rows.
+
+    Attributes
+    ----------
+    score : ndarray of shape (n,) or (n, n_classes)
+        What predictions are made from.
+    acquired : callable
+        Returns the features that rows bought, (n, n_features) bool. It is a function because few callers need this
+        large array.
+    spend : ndarray of shape (n,)
+        What rows are charged.
+    exit : ndarray of int, shape (n,)
+        Where rows ended.
+    """
 
     score: np.ndarray
     acquired: Callable[[], np.ndarray]
@@ -35,44 +49,58 @@ class Run(NamedTuple):
 class BudgetedEstimator(BaseEstimator, ABC):
     """Base of every estimator that charges for what it acquires.
 
-    ``acquire``, ``spend``, ``predict`` and ``session`` are built on two drivers that a subclass provides, `_run` for
-    a batch and `_start` for one row, and on `_answer`, which turns scores into predictions. Costs come in as the
-    parameter ``costs`` and are resolved against the columns of X in `_validated`, which ``fit`` calls first. See
-    CONTRIBUTING for how to write one, and ``thrifty.testing.check_estimator`` for what it has to pass.
+    A subclass implements ``fit``, which calls `_validated` first, and two drivers of the fitted model: `_run` for a
+    batch and `_start` for one row. It derives from `BudgetedClassifier`, `BudgetedRegressor` or `BudgetedRanker`,
+    which turn scores into predictions. CONTRIBUTING shows a complete example, and
+    ``thrifty.testing.check_estimator`` tests it.
 
     Attributes
     ----------
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
     training_ : Training
-        How many rows the model was fitted on, when, and the fingerprint of the data.
+        The number of training rows, the date of the fit, and a fingerprint of the data.
     """
 
     cost_model_: CostModel
     training_: Training
+    n_features_in_: int
+    _accepts_sparse = False
+
+    # What a subclass provides
 
     @abstractmethod
-    def _run(self, X: np.ndarray, cap: np.ndarray) -> Run:
-        """Answer a batch; row i may spend at most cap[i]."""
+    def _run(self, X: Any, cap: np.ndarray, qid: np.ndarray | None) -> Run:
+        """Predict a batch; row i may spend at most cap[i]. Most models do not look at the queries."""
 
     @abstractmethod
     def _start(self, cap: float) -> Session:
-        """Return a fresh session whose answers and spend equal those of `_run`."""
+        """Return a new session that acquires, spends and predicts what `_run` does."""
 
-    @abstractmethod
     def _answer(self, score: np.ndarray) -> np.ndarray:
-        """Turn scores into predictions."""
+        """Return the predictions that scores stand for."""
+        return score
 
-    def acquire(self, X: Any, cap: Any = None) -> Acquisition:
-        """Acquire what each row needs and answer it.
+    def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
+        """Return the outline of the fitted model, in terms of the columns given."""
+        summary = "The model decides for each row which columns to buy."
+        return self._outlined(columns, summary, uses=columns.unordered_uses())
+
+    # What users call
+
+    def acquire(self, X: Any, cap: Any = None, *, qid: Any = None) -> Acquisition:
+        """Acquire what each row needs, and predict.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            Values that a row does not acquire are never looked at. NaN in one that it does acquire means that it
-            was paid for but could not be had.
+            Values that a row does not acquire are never read. NaN in a value that it does acquire means that the
+            value was paid for but is unavailable.
         cap : float or array-like of shape (n,), optional
-            Hard limit on each row's spend. A row that cannot afford its next step is answered with what it has.
+            Hard limit on each row's spend. If the next step of a row would exceed it, the row is answered with what
+            it has.
+        qid : array-like of shape (n,), optional
+            The query of each row, for models that compare the rows of a query.
 
         Returns
         -------
@@ -80,12 +108,13 @@ class BudgetedEstimator(BaseEstimator, ABC):
             With prediction, score, acquired, spend and exit of each row.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
-        run = self._run(X, self._row_caps(cap, len(X)))
+        X = self._checked(X)
+        n_rows = X.shape[0]
+        run = self._run(X, self._row_caps(cap, n_rows), checked_queries(qid, n_rows, type(self).__name__))
         self._refuse_unusable_values(X, run)
         return Acquisition(self._answer(run.score), *run)
 
-    def spend(self, X: Any, cap: Any = None) -> np.ndarray:
+    def spend(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
         """Return what each row is charged, in the unit of the cost model.
 
         Parameters
@@ -93,15 +122,34 @@ class BudgetedEstimator(BaseEstimator, ABC):
         X : array-like of shape (n, n_features)
         cap : float or array-like of shape (n,), optional
             Hard limit on each row's spend.
+        qid : array-like of shape (n,), optional
+            The query of each row.
 
         Returns
         -------
         ndarray of shape (n,)
         """
-        return self.acquire(X, cap).spend
+        return self.acquire(X, cap, qid=qid).spend
+
+    def predict(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
+        """Predict each row from the features that it acquires.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+        cap : float or array-like of shape (n,), optional
+            Hard limit on each row's spend.
+        qid : array-like of shape (n,), optional
+            The query of each row.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self.acquire(X, cap, qid=qid).prediction
 
     def session(self, cap: Any = None) -> Session:
-        """Start the acquisition of one row whose features are fetched as they are asked for.
+        """Start the acquisition of one row whose features are fetched when the model asks for them.
 
         Parameters
         ----------
@@ -111,29 +159,117 @@ class BudgetedEstimator(BaseEstimator, ABC):
         Returns
         -------
         Session
-            To be driven by ``next()`` and ``observe()``; it acquires, spends and answers what a batch would.
+            Driven by ``next()`` and ``observe()``. It acquires, spends and predicts what a batch would.
         """
         check_is_fitted(self)
         if np.ndim(cap):
             raise ValueError(f"{type(self).__name__}: cap is {cap!r}; a session serves one row, so pass one number.")
         return self._start(float(self._row_caps(cap, 1)[0]))
 
-    def predict(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Predict each row from the features it acquires.
+    def outline(self, exits: Any = None) -> Outline:
+        """Describe the fitted model: what it buys, where rows go, and what that costs.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features)
-        cap : float or array-like of shape (n,), optional
-            Hard limit on each row's spend.
+        exits : array-like of int, optional
+            Where some rows ended (``acquire(X).exit``). The outline of a tree then tells the share of these rows at
+            each stage.
 
         Returns
         -------
-        ndarray of shape (n,)
+        Outline
         """
-        return self.acquire(X, cap).prediction
+        check_is_fitted(self)
+        return self._outline(Columns.of(self.cost_model_), None if exits is None else np.asarray(exits))
+
+    def refuse_unsound(self) -> None:
+        """Raise ValueError unless the fitted model is complete and consistent.
+
+        A model file may have been damaged or altered. So ``thrifty.load`` calls this before it returns a model, and
+        kernels may then follow the indices in the model without checking them. A subclass checks its own structure
+        after ``super().refuse_unsound()``.
+        """
+        shadowed = [name for name in vars(self) if callable(getattr(type(self), name, None))]
+        require(not shadowed, f"it has values in place of its methods {shadowed}")
+        missing = set(type(self)._get_param_names()) - set(vars(self))
+        require(not missing, f"it lacks the parameters {sorted(missing)}")
+        require(isinstance(self.cost_model_, CostModel), "its costs are not a CostModel")
+        require(self.cost_model_.n_features == self.n_features_in_, "its costs are for another number of columns")
+        names = getattr(self, "feature_names_in_", None)
+        require(names is None or tuple(names) == self.cost_model_.names, "its costs are for columns of other names")
+        require(isinstance(self.training_, Training), "it has no record of its training")
+
+    # For subclasses: fitting
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Rows:
+        """Check training data, drop rows of weight 0, and resolve the costs against the columns."""
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=FLOATS,
+            order="C",
+            accept_sparse="csr" if self._accepts_sparse else False,
+            ensure_all_finite=True if issparse(X) else "allow-nan",
+        )
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        rows = Rows(X, y, weight, checked_queries(qid, X.shape[0], type(self).__name__))
+        if not (counted := weight > 0).all():
+            rows = rows.take(counted)
+        self.cost_model_ = CostModel.resolve(
+            self.costs,
+            X.shape[1],
+            feature_names=getattr(self, "feature_names_in_", None),
+            owner=type(self).__name__,
+        )
+        self.training_ = Training.on(rows.X, rows.y)
+        return Rows(rows.X, rows.y, as_counts(rows.weight), rows.qid)
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """Return the targets of training rows as columns of numbers (n, n_targets); a classifier learns its classes."""
+        return self._encoded(y)
+
+    def _encoded(self, y: np.ndarray) -> np.ndarray:
+        """Return the targets of further rows, whose classes are known, as columns of numbers."""
+        return np.asarray(y, dtype=float)[:, None]
+
+    def _refuse_unless(self, fine: bool, name: str, value: Any, expected: str) -> None:
+        """Raise ValueError about a parameter unless its value is fine."""
+        if not fine:
+            raise ValueError(f"{type(self).__name__}: {name} is {value!r}; expected {expected}.")
+
+    # For subclasses: prediction
+
+    def _answer_one(self, scores: np.ndarray) -> tuple[Any, Any]:
+        """Return the prediction and the score of one row from its scores (1, n_scores)."""
+        shaped = drop_single_column(scores)
+        return self._answer(shaped)[0], shaped[0]
+
+    def _outlined(self, columns: Columns, summary: str, **parts: Any) -> Outline:
+        return Outline(type(self).__name__, summary, columns.costs.unit, columns.costs.total, **parts)
+
+    def _feature_ids(self) -> Sequence[Feature]:
+        """Return how sessions and messages call the columns: by name if they have names, else by position."""
+        return self.cost_model_.names or range(self.n_features_in_)
+
+    def _n_scores(self) -> int:
+        """Return how many scores the model computes for a row."""
+        return 1
+
+    def _checked(self, X: Any) -> Any:
+        """Check rows to predict; infinities are refused later, and only in values that are acquired."""
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            dtype=FLOATS,
+            order="C",
+            accept_sparse="csr" if self._accepts_sparse else False,
+            ensure_all_finite=issparse(X),
+        )
 
     def _row_caps(self, cap: Any, n_rows: int) -> np.ndarray:
+        """Return one limit per row; infinity where there is none."""
         if cap is None:
             return np.full(n_rows, np.inf)
         caps = np.asarray(cap)
@@ -148,198 +284,36 @@ class BudgetedEstimator(BaseEstimator, ABC):
                 f"{type(self).__name__}: cap is {bad!r}; expected a limit of at least 0 on each row's spend."
             )
         if caps.dtype in (np.float16, np.float32):
-            caps = caps.astype(str)  # the float32 0.7 means 0.7, not the 0.699999988 that it widens to
+            caps = caps.astype(str)  # the float32 0.7 means 0.7, not 0.699999988, to which it converts
         return np.full(n_rows, caps.astype(float))
 
-    def _refuse_unusable_values(self, X: np.ndarray, run: Run) -> None:
-        """Refuse infinities where they were bought; anywhere else they are never looked at."""
+    def _refuse_unusable_values(self, X: Any, run: Run) -> None:
+        """Refuse infinities in values that were acquired; others are never read."""
         if np.isfinite(run.score).all():
             return
         for row, column in np.argwhere(run.acquired() & np.isinf(X)):
             raise ValueError(
                 f"{type(self).__name__}: row {row} acquires {self._feature_ids()[column]!r}, which is "
-                f"{X[row, column]}. Pass finite numbers, or NaN for what could not be had."
+                f"{X[row, column]}. Pass finite numbers, or NaN for what is unavailable."
             )
 
-    def _feature_ids(self) -> Sequence[Feature]:
-        """Return what sessions and messages call the columns: their names where known, else their positions."""
-        return self.cost_model_.names or range(self.n_features_in_)
-
-    def _validated(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, Any, np.ndarray]:
-        """Check training data, drop rows that weigh nothing, resolve the costs against the columns."""
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], order="C", ensure_all_finite="allow-nan")
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not (counted := weight > 0).all():
-            X, y, weight = X[counted], y[counted], weight[counted]
-        self.cost_model_ = CostModel.resolve(
-            self.costs,
-            X.shape[1],
-            feature_names=getattr(self, "feature_names_in_", None),
-            owner=type(self).__name__,
-        )
-        self.training_ = Training.on(X, y)
-        return X, y, as_counts(weight)
-
-    def _queries(self, qid: Any, X: Any, sample_weight: Any) -> np.ndarray | None:
-        """Return the queries of the rows that weigh something, if there are queries."""
-        if qid is None:
-            return None
-        queries = np.asarray(qid)
-        if queries.ndim != 1 or len(queries) != _num_samples(X):
-            raise ValueError(
-                f"{type(self).__name__}: qid has shape {queries.shape} for {_num_samples(X)} rows. "
-                "Pass one query per row."
-            )
-        weighed = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight), queries.shape)
-        return queries[weighed > 0]
-
-    def _refuse_unless(self, fine: bool, name: str, value: Any, expected: str) -> None:
-        """Refuse a parameter that is not what it should be."""
-        if not fine:
-            raise ValueError(f"{type(self).__name__}: {name} is {value!r}; expected {expected}.")
-
-    def _ascending_weights(self, cost_weights: Any) -> list[float]:
-        """Check the cost weights of a sweep and return them in order."""
-        if not isinstance(cost_weights, Iterable) or not (listed := list(cost_weights)):
-            raise ValueError(f"{type(self).__name__}: cost_weights is {cost_weights!r}; expected a list of numbers.")
-        for each in listed:
-            self._refuse_unless(is_number(each, 0), "cost_weight", each, "a number of at least 0")
-        return sorted(map(float, listed))
+    # What scikit-learn asks for
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram, followed by the outline of a fitted model."""
+        fitted = self.__sklearn_is_fitted__() if hasattr(self, "__sklearn_is_fitted__") else hasattr(self, "training_")
+        return super()._repr_html_inner() + (self.outline()._repr_html_() if fitted else "")
 
-class BudgetedRegressor(RegressorMixin, BudgetedEstimator):
-    """What regressors add to the contract: their score is the prediction."""
-
-    def _answer(self, score: np.ndarray) -> np.ndarray:
-        return score
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """Return the targets as one column."""
-        return np.asarray(y, dtype=float)[:, None]
-
-    _encoded = _targets
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**options)
+        return bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
 
 
-class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
-    """What classifiers add to the contract: their scores are log-odds, one for two classes, else one a class."""
-
-    classes_: np.ndarray
-
-    def decision_function(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Return the log-odds of the second class, or one unnormalised log-probability per class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        cap : float or array-like of shape (n,), optional
-            Hard limit on each row's spend.
-
-        Returns
-        -------
-        ndarray of shape (n,) for two classes, else (n, n_classes)
-        """
-        return self.acquire(X, cap).score
-
-    def predict_proba(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Return calibrated class probabilities, columns in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        cap : float or array-like of shape (n,), optional
-            Hard limit on each row's spend.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-        """
-        return self._probabilities(self.decision_function(X, cap))
-
-    def _probabilities(self, score: np.ndarray) -> np.ndarray:
-        """Turn scores into the probabilities (n, n_classes) behind them."""
-        if score.ndim == 1:
-            return np.column_stack([expit(-score), expit(score)])
-        return softmax(score, axis=1)
-
-    def _answer(self, score: np.ndarray) -> np.ndarray:
-        winner = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)
-        return self.classes_[winner]
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """Learn the classes and return +-1 in one column for two of them, else one 0/1 column per class."""
-        check_classification_targets(y)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in y, "
-                f"got one class: {classes.tolist()[0]!r}."
-            )
-        self.classes_ = classes
-        return self._encoded(y)
-
-    def _encoded(self, y: np.ndarray) -> np.ndarray:
-        """Return the targets of known classes."""
-        codes = np.searchsorted(self.classes_, y)
-        if len(self.classes_) == 2:
-            return 2.0 * codes[:, None] - 1.0
-        return np.eye(len(self.classes_))[codes]
-
-
-class BudgetedRanker(BudgetedEstimator):
-    """What rankers add to the contract: documents of a query are ordered by their score, best first."""
-
-    def score(self, X: Any, y: Any, *, qid: Any = None) -> float:
-        """Return the mean NDCG@5 of the queries.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        y : array-like of shape (n,)
-            Relevance of each document, 0 for irrelevant.
-        qid : array-like of shape (n,), optional
-            The query each document belongs to; all to one by default.
-
-        Returns
-        -------
-        float
-        """
-        scores = self.predict(X)
-        return float(ndcg_at_k(y, scores, qid=np.zeros(len(scores), dtype=int) if qid is None else qid, k=5))
-
-    def _answer(self, score: np.ndarray) -> np.ndarray:
-        return score
-
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """Return the relevance labels as one column."""
-        return np.asarray(y, dtype=float)[:, None]
-
-    _encoded = _targets
-
-
-def as_counts(weight: np.ndarray) -> np.ndarray:
-    """Read sample weights as numbers of rows: as they are if none is below one, else rescaled to a mean of one.
-
-    Rules that count rows (``min_samples_leaf``, leverages) then neither change when a row is repeated instead of
-    weighted, nor break on weights that sum to one.
-    """
-    return weight if weight.min() >= 1 else weight * (weight.size / weight.sum())
-
-
-def takes_queries(method: Callable[..., Any]) -> bool:
-    """Tell whether a method of an estimator can be told which query each row belongs to."""
-    return "qid" in signature(method).parameters
-
-
-def is_whole(value: Any, minimum: int) -> bool:
-    """Tell whether a parameter is a whole number, not a bool, of at least `minimum`."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= minimum
-
-
-def is_number(value: Any, minimum: float = -np.inf) -> bool:
-    """Tell whether a parameter is a finite real number, not a bool, of at least `minimum`."""
-    return isinstance(value, Real) and not isinstance(value, bool) and minimum <= float(value) < np.inf
+def drop_single_column(scores: np.ndarray) -> np.ndarray:
+    """Drop the last axis if there is one score only, as scikit-learn does."""
+    return scores[..., 0] if scores.ndim > 1 and scores.shape[-1] == 1 else scores

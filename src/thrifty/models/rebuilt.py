@@ -1,7 +1,7 @@
-"""Structures that copies and files make anew from what they were made of.
+"""Structures whose copies and files hold only the arguments of the constructor.
 
-Kernels index without looking. So what a fitted structure computes for them is never stored: a pickle or a model file
-holds the arguments of its constructor, and reading it runs the constructor, with all that it refuses.
+Kernels do not check indices. A fitted structure therefore stores nothing that it computes for the kernels: a pickle or
+a model file holds the constructor's arguments, and reading it calls the constructor, which checks them.
 """
 
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ class Rebuilt:
     9
     """
 
-    _made_of: ClassVar[tuple[str, ...]]  # attributes named like the constructor's arguments, in their order
+    _made_of: ClassVar[tuple[str, ...]]  # the constructor's arguments in order, which are also attributes
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._made_of}

@@ -1,11 +1,11 @@
-"""One row's acquisition: a conversation that asks for features and ends with an answer.
+"""A session: the acquisition of one row, which asks for features step by step and ends with a prediction.
 
     session = model.session(cap=150)
     while isinstance(step := session.next(), Acquire):
         session.observe({feature: fetch(feature) for feature in step.features})
     step.prediction
 
-A session asks for exactly what batch prediction would buy for the same row, pays the same, answers the same.
+A session acquires the same features as batch prediction of the same row, pays the same and predicts the same.
 """
 
 import math
@@ -21,7 +21,17 @@ Feature = str | int
 
 @dataclass(frozen=True, slots=True)
 class Acquire:
-    """Please get these features; together they cost this much more than what is paid already."""
+    """A request for features, with what the session charges for this step.
+
+    Attributes
+    ----------
+    features : tuple of str or int
+        The features to fetch and to pass to ``observe``. It is empty if the step evaluates a part of the model that
+        costs something but needs no further feature: confirm such a step with ``observe({})``.
+    cost : float
+        What the step adds to ``session.spend``: the units of the features that are not paid for yet, and the
+        evaluation that has become necessary since the step before. The sum over all steps is the spend of the row.
+    """
 
     features: tuple[Feature, ...]
     cost: float
@@ -29,7 +39,19 @@ class Acquire:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The answer, where the row ended, and why it goes no further: "done", or "cap" if it could not pay."""
+    """The end of a session.
+
+    Attributes
+    ----------
+    prediction : object
+        The prediction.
+    score : float or ndarray of shape (n_classes,)
+        What the prediction is made from: the value itself in regression, log-odds in classification.
+    exit : int
+        Where the row ended: a node or stage of the model, or -1 if it could not afford the first one.
+    reason : {"done", "cap"}
+        Why it ended: nothing more is needed, or the next step would exceed the cap.
+    """
 
     prediction: Any
     score: Any
@@ -38,20 +60,22 @@ class Stop:
 
 
 class Session(ABC):
-    """One row's acquisition, driven by :meth:`next` and :meth:`observe` in turn.
+    """The acquisition of one row, driven by calls of :meth:`next` and :meth:`observe` in turn.
 
-    What is asked for need not be had. ``observe({feature: None})`` says that a feature is unavailable: the session
-    goes on with what it has, or another way, as batch prediction does where X holds NaN, and never asks for it again.
-    It is charged all the same, as in a batch: the test was ordered, though no result came of it. So what a row spends
-    depends on what it asks for alone, and a cap holds whatever is unavailable.
+    The sum of the costs of all steps that were observed is always `spend`, and at the end it is what batch prediction
+    charges the same row.
 
-    A subclass plans the next step (:meth:`_plan`) and takes the values of the one it planned (:meth:`_receive`);
-    where values are not numbers, it also says how to read them (:meth:`_read`).
+    A feature may be unavailable: ``observe({feature: None})``. The session then treats it as batch prediction treats
+    NaN, continues, and never asks for the feature again. An unavailable feature is charged like any other, because it
+    was ordered. So the spend of a row depends only on what the session asks for, and a cap always holds.
+
+    A subclass plans the next step (:meth:`_plan`) and takes the values of the step it planned (:meth:`_receive`). If
+    values are not numbers it also says how to read them (:meth:`_read`).
 
     Attributes
     ----------
     spend : float
-        What has been paid so far for the features observed.
+        What has been charged so far: the sum of the costs of the steps observed.
     """
 
     spend: float = 0.0
@@ -61,10 +85,13 @@ class Session(ABC):
         self._told: dict[Feature, Any] = {}
 
     def next(self) -> Acquire | Stop:
-        """Tell what to do now; the same step again until its features have been observed.
+        """Return the current step; it stays the same until its features have been observed.
 
-        After a part of them was observed the rest is asked for at a cost of 0, for the step was announced with its
-        whole cost.
+        Returns
+        -------
+        Acquire or Stop
+            After a part of the features of a step was observed, the rest is asked for at a cost of 0, because the
+            step was announced with its whole cost.
         """
         if self._step is None:
             self._step = self._plan()
@@ -73,7 +100,14 @@ class Session(ABC):
         return self._step
 
     def observe(self, values: Mapping[Any, Any]) -> None:
-        """Take the values of the features asked for, all at once or in parts; None or NaN: it is unavailable."""
+        """Take the values of the features that the current step asks for, all at once or in parts.
+
+        Parameters
+        ----------
+        values : dict
+            ``{feature: value}``. None or NaN says that a feature is unavailable. For a step without features pass an
+            empty dict.
+        """
         if not isinstance(self._step, Acquire):
             raise SessionError(f"nothing is being asked for, got {list(values)}. Call next() first.")
         told = {**self._told, **values} if self._told else values
@@ -92,7 +126,7 @@ class Session(ABC):
         self._told = dict(told)
 
     def _read_all(self, features: Sequence[Feature], values: list[Any]) -> list[Any]:
-        """Check the values one by one only if their sum shows that something is missing or amiss."""
+        """Check the values one by one only if their sum shows that one is missing or not a finite number."""
         try:
             plain = math.isfinite(math.fsum(values))
         except (TypeError, ValueError, OverflowError):
@@ -100,27 +134,52 @@ class Session(ABC):
         return values if plain else [self._read(f, value) for f, value in zip(features, values, strict=True)]
 
     def _read(self, feature: Feature, value: Any) -> Any:
-        """Return an observed value as `_receive` takes it; SessionError if it makes no sense."""
+        """Return an observed value in the form that `_receive` takes; raise SessionError if it is not valid."""
         try:
-            number = math.nan if value is None else float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = math.inf
-        if math.isinf(number):
-            raise SessionError(f"feature {feature!r} was observed as {value!r}; expected a finite number, or None.")
-        return number
+            return read_number(value)
+        except ValueError as error:
+            raise refusal(feature, value, "a finite number") from error
 
     @abstractmethod
     def _plan(self) -> Acquire | Stop:
-        """Decide the next step from the values received so far."""
+        """Decide the next step from the values received so far; leave `spend` unchanged."""
 
     @abstractmethod
     def _receive(self, values: list[Any]) -> None:
-        """Take the values of the planned step, in the order it asked for them; NaN is unavailable."""
+        """Take the values of the planned step, in the order of its features (NaN: unavailable); update `spend`."""
+
+
+def read_number(value: Any) -> float:
+    """Return an observed value as a number, None as NaN; raise ValueError if it is not a finite number."""
+    try:
+        number = math.nan if value is None else float(value)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"{value!r} is not a number") from error
+    if math.isinf(number):
+        raise ValueError(f"{value!r} is infinite")
+    return number
+
+
+def refusal(feature: Feature, value: Any, expected: str) -> SessionError:
+    """Return the error about an observed value that is not valid."""
+    return SessionError(f"feature {feature!r} was observed as {value!r}; expected {expected}, or None.")
 
 
 def drive(session: Session, fetch: Callable[[Any], Any]) -> Stop:
-    """Run a session to its answer, fetching one feature at a time.
+    """Run a session to its end, fetching one feature at a time.
 
+    Parameters
+    ----------
+    session : Session
+    fetch : callable
+        Returns the value of a feature, None if it is unavailable.
+
+    Returns
+    -------
+    Stop
+
+    Examples
+    --------
     >>> from thrifty import CostWeightedL1Regressor
     >>> model = CostWeightedL1Regressor(cost_weight=0.01).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
     >>> round(float(drive(model.session(), lambda feature: 1.5).prediction), 2)

@@ -78,9 +78,7 @@ class Manifest:
     @classmethod
     def of(cls, model: BudgetedEstimator, content: bytes, frontier: Any = None) -> Manifest:
         """Describe a fitted model, whose file has this content, and the search that it comes from."""
-        costs, promise, training = named(model.cost_model_), getattr(model, "promise_", None), None
-        if hasattr(model, "training_"):
-            training = asdict(model.training_)
+        costs, promise = named(model.cost_model_), getattr(model, "promise_", None)
         return cls(
             format=FORMAT,
             model=type(model).__name__,
@@ -89,7 +87,7 @@ class Manifest:
             classes=plain(getattr(model, "classes_", None)),
             costs=plain(document_of(costs)),
             promise=plain(promise and promise.as_dict()),
-            training=training,
+            training=asdict(model.training_),
             frontier=None if frontier is None else plain(frontier.to_dict("records")),
             sha256=sha256(content).hexdigest(),
         )

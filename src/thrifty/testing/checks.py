@@ -1,6 +1,6 @@
-"""The checks every estimator of the package passes, for estimators written elsewhere to pass too.
+"""Checks that every estimator of the package passes. Estimators written elsewhere should pass them too.
 
-Each check takes an unfitted estimator and raises AssertionError where the contract is broken::
+Each check takes an unfitted estimator and raises AssertionError if the contract is broken::
 
     from thrifty.testing import check_estimator
     check_estimator(MyClassifier())
@@ -9,6 +9,7 @@ One parametrised test runs every public estimator through every check, and throu
 """
 
 import copy
+import json
 import pickle
 from collections.abc import Callable
 from inspect import Parameter, isabstract, signature
@@ -22,7 +23,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator as sklearn_check_estimator
 
 from thrifty.costs import CostModel
+from thrifty.metrics import ndcg_at_k
 from thrifty.models.base import BudgetedEstimator
+from thrifty.models.outline import Outline
 from thrifty.models.session import Acquire, drive
 from thrifty.models.tables.table_model import TableModel
 from thrifty.persistence import load, save
@@ -30,6 +33,7 @@ from thrifty.persistence import load, save
 N_ROWS, N_FEATURES = 240, 9
 PRICES = (1.0, 2.5, 0.0, 4.0, 0.7, 3.0, 1.3, 5.0, 0.3)
 BUNDLES = {"panel": ((3, 4, 5), 2.2), "scan": ((5, 6), 6.1)}
+EVALUATION_COST = 0.15
 CAPS = (0.0, 0.3, 1.0, 3.2, 6.9, 12.4, 25.0)
 
 Check = Callable[[Any], None]
@@ -74,16 +78,19 @@ def check_batch_equals_session(estimator: Any) -> None:
 
 def _compare_session(model: Any, row: np.ndarray, cap: float | None, batch: Any, i: int, at_once: bool = True) -> None:
     asked: list[Any] = []
-    session, paid = model.session(cap), 0.0
+    session, announced = model.session(cap), 0.0
     while isinstance(step := session.next(), Acquire):
+        assert step.features or step.cost, f"row {i}: session announced a step without features and without cost"
         told = step.features if at_once else step.features[:1]
         asked += told
-        paid += step.cost
+        announced += step.cost
         session.observe({feature: row[feature] for feature in told})
+        if len(told) == len(step.features):  # the step is complete
+            np.testing.assert_allclose(announced, session.spend, rtol=1e-12, atol=1e-12, err_msg=f"row {i}")
     assert set(asked) == set(np.flatnonzero(batch.acquired[i])), f"row {i}: session acquired {asked}"
     assert len(asked) == len(set(asked)), f"row {i}: session asked twice in {asked}"
     assert session.spend == batch.spend[i], f"row {i}: session spent {session.spend}, batch {batch.spend[i]}"
-    np.testing.assert_allclose(paid, session.spend, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(announced, session.spend, rtol=1e-12, atol=1e-12)
     assert step.exit == batch.exit[i], f"row {i}: session ended at {step.exit}, batch at {batch.exit[i]}"
     np.testing.assert_array_equal(step.score, batch.score[i])
     assert step.prediction == batch.prediction[i]
@@ -114,16 +121,21 @@ def check_cap_holds(estimator: Any) -> None:
         caps = np.resize(CAPS, len(X))
         assert (model.spend(X, caps) <= caps).all(), "spend exceeds a cap given per row"
         assert len(model.predict(X, cap=0)) == len(X)
-        np.testing.assert_array_equal(model.spend(X, model.cost_model_.total), model.spend(X))
+        own = model.spend(X)
+        np.testing.assert_array_equal(model.spend(X, own), own, err_msg="a cap of what a row spends changes its spend")
 
 
 def check_spend_is_what_was_acquired(estimator: Any) -> None:
-    """Spend equals a recount of the units behind each row's features, each unit once."""
+    """Spend is a recount of the units behind each row's features, each unit once, plus a number of evaluations."""
     for model, X in _fitted(estimator):
         for cap in (None, *CAPS):
             acquisition = model.acquire(X, cap)
             recount = [_recount(model.cost_model_, mask) for mask in acquisition.acquired]
-            np.testing.assert_allclose(acquisition.spend, recount, rtol=1e-12, atol=1e-12)
+            n_evaluations = np.rint((acquisition.spend - recount) / EVALUATION_COST)
+            assert (n_evaluations >= 0).all(), "a row spends less than its features cost"
+            assert _evaluation_costs(estimator) or not n_evaluations.any(), "a row spends more than its features cost"
+            expected = recount + EVALUATION_COST * n_evaluations
+            np.testing.assert_allclose(acquisition.spend, expected, rtol=1e-12, atol=1e-12)
             np.testing.assert_array_equal(model.spend(X, cap), acquisition.spend)
 
 
@@ -227,6 +239,42 @@ def check_names_are_understood(estimator: Any) -> None:
         assert stop.prediction == model.predict(frame[:1])[0]
 
 
+def check_queries_are_understood(estimator: Any) -> None:
+    """Queries are accepted everywhere, and by models that predict a number they mean a ranking to be scored."""
+    for X, y in _problems(estimator):
+        qid = np.arange(len(X)) // 12
+        model = _with_costs(estimator, _costs()).fit(X, y, qid=qid)
+        acquisition = model.acquire(X, qid=qid)
+        np.testing.assert_array_equal(model.predict(X, qid=qid), acquisition.prediction)
+        np.testing.assert_array_equal(model.spend(X, qid=qid), acquisition.spend)
+        if not is_classifier(estimator):
+            grades = np.searchsorted(np.quantile(y, [0.5, 0.8]), y)
+            expected = ndcg_at_k(grades, acquisition.score, qid=qid, k=5)
+            np.testing.assert_allclose(model.score(X, grades, qid=qid), expected)
+        assert "qid" in _error_of(lambda: model.acquire(X, qid=qid[:-1])), "queries of the wrong length are accepted"  # noqa: B023
+
+
+def _error_of(call: Callable[[], Any]) -> str:
+    """Return the message of the ValueError that a call raises, empty if it raises none."""
+    try:
+        call()
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def check_describes_itself(estimator: Any) -> None:
+    """A fitted model has a record of its training and an outline, and finds itself consistent."""
+    for model, X in _fitted(estimator):
+        assert model.training_.n_rows == len(X)
+        model.refuse_unsound()
+        outline = model.outline(model.acquire(X).exit)
+        assert isinstance(outline, Outline)
+        assert outline.summary in str(outline)
+        assert "<" in outline._repr_html_()
+        assert json.loads(json.dumps(outline.structure())) is not None
+
+
 CHECKS: list[Check] = [
     check_batch_equals_session,
     check_unavailable,
@@ -239,6 +287,8 @@ CHECKS: list[Check] = [
     check_files_agree,
     check_seed_decides,
     check_names_are_understood,
+    check_queries_are_understood,
+    check_describes_itself,
 ]
 
 
@@ -269,8 +319,25 @@ def _with_costs(estimator: Any, costs: Any) -> Any:
     return ready.set_params(random_state=0) if "random_state" in ready.get_params(deep=False) else ready
 
 
+def _with_evaluation_cost(estimator: Any) -> Any:
+    """Return the estimator with an evaluation cost, wherever it has a parameter for one."""
+    return clone(estimator).set_params(**dict.fromkeys(_evaluation_parameters(estimator), EVALUATION_COST))
+
+
+def _evaluation_parameters(estimator: Any) -> list[str]:
+    return [name for name in estimator.get_params() if name.rpartition("__")[2] == "evaluation_cost"]
+
+
+def _evaluation_costs(estimator: Any) -> bool:
+    """Tell whether evaluation costs something: by a parameter of the estimator, or by its feature map."""
+    feature_map = estimator.get_params().get("feature_map")
+    return bool(_evaluation_parameters(estimator)) or bool(getattr(feature_map, "evaluation_costs", 0.0))
+
+
 def _fitted(estimator: Any) -> list[tuple[Any, np.ndarray]]:
-    return [(_with_costs(estimator, _costs()).fit(X, y), X) for X, y in _problems(estimator)]
+    """Return models fitted with costs and evaluation costs, each with its rows."""
+    ready = _with_costs(_with_evaluation_cost(estimator), _costs())
+    return [(clone(ready).fit(X, y), X) for X, y in _problems(estimator)]
 
 
 def _optional(module: str) -> Any:

@@ -17,8 +17,10 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.costs import CostModel
+from thrifty.metrics.scoring import scorer_of
 from thrifty.models.acquisition import Acquisition
-from thrifty.models.base import BudgetedEstimator, is_number, is_whole
+from thrifty.models.base import BudgetedEstimator
+from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.promise import Promise
 from thrifty.models.session import Session
 from thrifty.models.tables.encoder import TableEncoder
@@ -29,7 +31,7 @@ from thrifty.tuning.frontier import by_preference, cv_results, frontier_table
 from thrifty.tuning.methods import Rows, Task
 from thrifty.tuning.raw_rows import RawRows
 from thrifty.tuning.refits import Refits
-from thrifty.tuning.scoring import DEFAULT_SCORING, scorer_of
+from thrifty.tuning.scoring import DEFAULT_SCORING
 from thrifty.tuning.sweep import Sweep
 
 PASSED_ON = ("classes_", "decision_function", "predict_proba")
@@ -268,17 +270,17 @@ class BudgetSearchCV(MetaEstimatorMixin, BaseEstimator):
             return getattr(self.best_estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def predict(self, X: Any, cap: Any = None, **query: Any) -> np.ndarray:
+    def predict(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
         """Predict with the chosen model; see its ``predict``."""
-        return self._chosen().predict(X, cap, **query)
+        return self._chosen().predict(X, cap, qid=qid)
 
-    def acquire(self, X: Any, cap: Any = None, **query: Any) -> Acquisition:
+    def acquire(self, X: Any, cap: Any = None, *, qid: Any = None) -> Acquisition:
         """Acquire what each row needs and answer it; see the chosen model's ``acquire``."""
-        return self._chosen().acquire(X, cap, **query)
+        return self._chosen().acquire(X, cap, qid=qid)
 
-    def spend(self, X: Any, cap: Any = None, **query: Any) -> np.ndarray:
+    def spend(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
         """Return what each row is charged."""
-        return self._chosen().spend(X, cap, **query)
+        return self._chosen().spend(X, cap, qid=qid)
 
     def session(self, cap: Any = None) -> Session:
         """Start the acquisition of one row."""

@@ -11,11 +11,12 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from thrifty.costs import CostModel
+from thrifty.metrics.scoring import scorer_of
 from thrifty.models.acquisition import Acquisition
-from thrifty.models.base import takes_queries
 from thrifty.models.progress import progress
+from thrifty.models.training_record import without_fingerprint
 from thrifty.tuning.raw_rows import Numbers, RawRows
-from thrifty.tuning.scoring import Answered, scorer_of
+from thrifty.tuning.scoring import Answered
 from thrifty.tuning.sweep import Fitted, Sweep
 
 Fold = tuple[np.ndarray, np.ndarray]
@@ -65,7 +66,7 @@ def _tasks(
 
 def measure(batch: Sweep, fit: Numbers, held: Numbers, cap: float | None, scoring: Any) -> list[Measurement]:
     """Fit a batch of settings and measure each on held-out rows."""
-    with threadpool_limits(1, "blas"):  # of so few rows, threads would only wait for each other
+    with threadpool_limits(1, "blas"), without_fingerprint():  # of so few rows, threads would only wait for each other
         return [_measured(each, held, cap, scoring) for each in batch.fit(fit)]
 
 
@@ -83,8 +84,7 @@ def _measured(fitted: Fitted, held: Numbers, cap: float | None, scoring: Any) ->
 
 def acquire(fitted: Fitted, rows: Numbers, cap: float | None) -> Acquisition:
     """Run a fitted model under the smaller of its own cap and the one on every row."""
-    queries = {"qid": rows.qid} if takes_queries(fitted.model.acquire) else {}
-    return fitted.model.acquire(rows.X, fitted.limit(cap), **queries)
+    return fitted.model.acquire(rows.X, fitted.limit(cap), qid=rows.qid)
 
 
 def folds_of(rows: RawRows, classes: bool, cv: Any, random_state: Any) -> list[Fold]:

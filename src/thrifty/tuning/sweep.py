@@ -15,7 +15,6 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from thrifty.models.base import takes_queries
 from thrifty.tuning.methods import Setting
 from thrifty.tuning.raw_rows import Numbers
 
@@ -90,15 +89,14 @@ class Sweep:
         fixed = {name: value for name, value in self.settings[0].items() if name not in (swept, "cap")}
         estimator = rows.prepared(clone(self.estimator).set_params(**fixed))
         data = (rows.X, rows.y, rows.weight)
-        queries = {"qid": rows.qid} if rows.qid is not None and takes_queries(estimator.fit) else {}
         if swept == "n_estimators":
             rounds = [setting["n_estimators"] for setting in self.settings]
-            prefixes = estimator.set_params(n_estimators=max(rounds)).path(*data, **queries)
+            prefixes = estimator.set_params(n_estimators=max(rounds)).path(*data, qid=rows.qid)
             for n in rounds:
                 yield copy(prefixes[min(n, len(prefixes)) - 1]).set_params(n_estimators=n)
         elif swept == "cost_weight":
             weights = [setting["cost_weight"] for setting in self.settings]
-            stations = {m.cost_weight: m for m in estimator.path(*data, cost_weights=set(weights), **queries)}
+            stations = {m.cost_weight: m for m in estimator.path(*data, cost_weights=set(weights), qid=rows.qid)}
             yield from (stations[weight] for weight in weights)
         else:
-            yield from [estimator.fit(*data, **queries)] * len(self.settings)
+            yield from [estimator.fit(*data, qid=rows.qid)] * len(self.settings)

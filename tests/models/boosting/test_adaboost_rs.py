@@ -4,7 +4,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from thrifty.models.boosting.adaboost_rs import AdaBoostRSClassifier
-from thrifty.models.boosting.forest import Forest
+from thrifty.models.forests.forest import Forest
 
 random = np.random.default_rng(0)
 X = random.normal(size=(500, 6)).round(1)  # few distinct values: every one of them is a bin

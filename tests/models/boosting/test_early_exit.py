@@ -10,7 +10,7 @@ from reference.early_exit import rounds_evaluated
 from thrifty import GreedyMiserRanker
 from thrifty.datasets import make_ltr
 from thrifty.models.boosting.early_exit import EarlyExitRanker
-from thrifty.models.boosting.forest import Forest
+from thrifty.models.forests.forest import Forest
 from thrifty.models.session import drive
 
 DATA = make_ltr(25, 14, 30, random_state=0)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from thrifty import Acquire, ASTCClassifier
 from thrifty.cli.demo.findings import LABELS, name_of, value_of
-from thrifty.models.trees.linear_tree import ROOT, LinearTree
+from thrifty.models.linear_nodes.tree import ROOT, LinearTree
 
 _WHY = {
     "done": "done; for a patient who ends here, this tree plans no further test",

@@ -15,13 +15,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from thrifty.models.base import is_whole
 from thrifty.models.boosting.accounts import EnsembleAccounts
 from thrifty.models.boosting.binning import MAX_BINS, Bins
-from thrifty.models.boosting.estimator import ForestClassifier
-from thrifty.models.boosting.forest import LEAF, Forest, Tree
 from thrifty.models.boosting.growth import Grower, Limits
+from thrifty.models.forests.estimator import ForestEstimator
+from thrifty.models.forests.forest import LEAF, Forest, Tree
 from thrifty.models.least_squares.calibration import fit_log_odds, prior_log_odds
+from thrifty.models.parameters import is_whole
+from thrifty.models.soundness import is_numbers, require
+from thrifty.models.tasks import BudgetedClassifier
 
 # A tree that costs nothing would be drawn always: it is drawn as if it cost this share of the mean.
 SMALLEST_COST = 1e-2
@@ -36,7 +38,7 @@ class Voter(NamedTuple):
     weight: float
 
 
-class AdaBoostRSClassifier(ForestClassifier):
+class AdaBoostRSClassifier(ForestEstimator, BudgetedClassifier):
     """A sample of AdaBoost's trees, drawn by weight over cost; for two classes.
 
     Trees are evaluated in the order in which they were drawn, so what a capped row gets through is a smaller sample.
@@ -96,7 +98,7 @@ class AdaBoostRSClassifier(ForestClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
         """Boost, then draw.
 
         Parameters
@@ -108,8 +110,8 @@ class AdaBoostRSClassifier(ForestClassifier):
         """
         for name in ("n_estimators", "n_samples", "max_depth", "min_samples_leaf"):
             self._refuse_unless(is_whole(value := getattr(self, name), 1), name, value, "a whole number of at least 1")
-        X, y, count = self._validated(X, y, sample_weight)
-        targets = self._targets(y)
+        rows = self._validated(X, y, sample_weight, qid)
+        X, count, targets = rows.X, rows.weight, self._targets(rows.y)
         if targets.shape[1] > 1:
             raise ValueError(
                 f"{type(self).__name__}: y has {len(self.classes_)} classes. Only binary classification is supported. "
@@ -149,6 +151,11 @@ class AdaBoostRSClassifier(ForestClassifier):
 
     def _score_of_sums(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:
         return np.where(exits < 0, self._prior, sums[:, 0])
+
+    def refuse_unsound(self) -> None:
+        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
+        super().refuse_unsound()
+        require(is_numbers(self._prior, 1), "its prior is not a number")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

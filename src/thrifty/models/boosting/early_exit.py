@@ -14,17 +14,17 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from thrifty.metrics import ndcg_at_k
-from thrifty.models.acquisition import Acquisition
-from thrifty.models.base import is_number, is_whole
-from thrifty.models.boosting.converters import is_fitted, reader_of
-from thrifty.models.boosting.estimator import ForestRanker
-from thrifty.models.boosting.forest import Forest
+from thrifty.models.base import Run
+from thrifty.models.forests.converters import is_fitted, reader_of
+from thrifty.models.forests.estimator import ForestEstimator
+from thrifty.models.forests.forest import Forest
+from thrifty.models.parameters import is_number, is_whole
+from thrifty.models.soundness import is_whole_numbers, require
+from thrifty.models.tasks import BudgetedRanker
 
 
-class EarlyExitRanker(ForestRanker):
+class EarlyExitRanker(ForestEstimator, BudgetedRanker):
     """A forest that stops evaluating documents which are too far behind the best of their query.
 
     ``predict``, ``acquire`` and ``spend`` take the query of each document and decide query by query. A document that
@@ -96,10 +96,9 @@ class EarlyExitRanker(ForestRanker):
             The query each document belongs to; all to one by default.
         """
         self._refuse_bad_parameters()
-        one_query = np.zeros(_num_samples(X), dtype=int)
-        queries = self._queries(one_query if qid is None else qid, X, sample_weight)
-        X, y, count = self._validated(X, y, sample_weight)
-        self.forest_ = self._grown(X, self._targets(y)[:, 0], count, queries)
+        rows = self._validated(X, y, sample_weight, qid)
+        queries = np.zeros(len(rows), dtype=int) if rows.qid is None else rows.qid
+        self.forest_ = self._grown(rows.X, self._targets(rows.y)[:, 0], rows.weight, queries)
         self.evaluation_costs_ = np.full(self.forest_.n_trees, float(self.evaluation_cost))
         self.checkpoints_ = self._checkpoints()
         return self
@@ -125,53 +124,22 @@ class EarlyExitRanker(ForestRanker):
         wanted = n_rounds if self.n_checkpoints is None else min(self.n_checkpoints, n_rounds)
         return np.rint(np.linspace(0, n_rounds, wanted + 1)[1:]).astype(np.int64)
 
-    def acquire(self, X: Any, cap: Any = None, *, qid: Any = None) -> Acquisition:
-        """Score documents, acquiring what each needs until it falls behind.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        cap : float or array-like of shape (n,), optional
-            Hard limit on each document's spend. One that cannot pay on stays in the comparison with what it has.
-        qid : array-like of shape (n,), optional
-            The query each document belongs to; each to its own by default.
-
-        Returns
-        -------
-        Acquisition
-        """
+    def _run(self, X: np.ndarray, cap: np.ndarray, qid: np.ndarray | None) -> Run:
         if qid is None:
-            return super().acquire(X, cap)
-        check_is_fitted(self)
-        queries = np.asarray(self._queries(qid, X, None))
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
-        n_checkpoints = len(self.checkpoints_)
-        widths = self.s * np.linspace(1.0, 0.0, n_checkpoints)
-        run = self._priced().run_queries(X, self._row_caps(cap, len(X)), queries, self.checkpoints_, widths, self.top)
-        score = self._score_of_sums(run.score, run.exit)
-        return Acquisition(self._answer(score), score, run.acquired, run.spend, run.exit)
+            return super()._run(X, cap, qid)
+        widths = self.s * np.linspace(1.0, 0.0, len(self.checkpoints_))
+        run = self._priced().run_queries(X, cap, qid, self.checkpoints_, widths, self.top)
+        return run._replace(score=self._score_of_sums(run.score, run.exit))
 
-    def predict(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
-        """Return the score of each document; parameters as in ``acquire``."""
-        return self.acquire(X, cap, qid=qid).prediction
-
-    def spend(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
-        """Return what each document is charged; parameters as in ``acquire``."""
-        return self.acquire(X, cap, qid=qid).spend
-
-    def score(self, X: Any, y: Any, *, qid: Any = None) -> float:
-        """Return the mean NDCG@5 of the queries.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-        y : array-like of shape (n,)
-            Relevance of each document, 0 for irrelevant.
-        qid : array-like of shape (n,), optional
-            The query each document belongs to; all to one by default.
-        """
-        queries = np.zeros(_num_samples(X), dtype=int) if qid is None else qid
-        return float(ndcg_at_k(y, self.predict(X, qid=queries), qid=queries, k=5))
+    def refuse_unsound(self) -> None:
+        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
+        super().refuse_unsound()
+        steps, n_rounds = self.checkpoints_, self._priced().n_rounds
+        whole = is_whole_numbers(steps, len(steps)) and steps.dtype == np.int64
+        require(whole, "its checkpoints are not whole numbers")
+        in_order = (np.diff(steps, prepend=0) >= 0).all() and steps[-1] == n_rounds
+        require(in_order, "its checkpoints are not in ascending order up to the last round")
+        require(is_whole(self.top, 1) and is_number(self.s, 0), "its parameter top or s is not valid")
 
     def _refuse_bad_parameters(self) -> None:
         for name in ("s", "evaluation_cost"):
@@ -179,12 +147,6 @@ class EarlyExitRanker(ForestRanker):
         self._refuse_unless(is_whole(self.top, 1), "top", self.top, "a whole number of at least 1")
         fine = self.n_checkpoints is None or is_whole(self.n_checkpoints, 1)
         self._refuse_unless(fine, "n_checkpoints", self.n_checkpoints, "a whole number of at least 1, or None")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        tags.target_tags.required = True
-        return tags
 
 
 def _default_ranker() -> Any:

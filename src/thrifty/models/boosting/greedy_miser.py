@@ -15,18 +15,20 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples
 
-from thrifty.models.base import is_number, is_whole
+from thrifty.metrics.scoring import QUERY_METRICS, query_metric
 from thrifty.models.boosting.accounts import CHARGES
 from thrifty.models.boosting.binning import MAX_BINS, Bins, check_categories
-from thrifty.models.boosting.estimator import ForestClassifier, ForestEstimator, ForestRanker, ForestRegressor
 from thrifty.models.boosting.growth import Limits
 from thrifty.models.boosting.losses import LambdaRank, LogLoss, Loss, SoftmaxLoss, SquaredError
 from thrifty.models.boosting.rounds import CodedRows, Judge, Plan, Rounds, boost
 from thrifty.models.boosting.table import Table
+from thrifty.models.forests.estimator import ForestEstimator
+from thrifty.models.held_out import given_rows, hold_out
+from thrifty.models.parameters import ascending_cost_weights, is_number, is_whole
 from thrifty.models.progress import progress
-from thrifty.models.validation import BY_QUERY, given_rows, hold_out, query_metric
+from thrifty.models.rows import Rows
+from thrifty.models.tasks import BudgetedClassifier, BudgetedRanker, BudgetedRegressor
 
 
 class _GreedyMiser(ForestEstimator):
@@ -119,7 +121,7 @@ class _GreedyMiser(ForestEstimator):
         template._refuse_bad_parameters()
         if cost_weights is None:
             return template._prefixes(template._coded(X, y, sample_weight, qid, validation))
-        ascending = self._ascending_weights(cost_weights)
+        ascending = ascending_cost_weights(cost_weights, type(self).__name__)
         rows = template._coded(X, y, sample_weight, qid, validation)
         return [copy(template).set_params(cost_weight=each)._boosted(rows) for each in reversed(ascending)]
 
@@ -173,9 +175,9 @@ class _GreedyMiser(ForestEstimator):
     # From a table to coded rows
 
     def _coded(self, X: Any, y: Any, sample_weight: Any, qid: Any, validation: Any) -> CodedRows:
-        queries = self._queries(qid, X, sample_weight)
-        X, y, weight = self._validated(X, y, sample_weight)
-        rows, held = self._divided(Table(X, y, self._targets(y), weight, queries), validation)
+        rows = self._validated(X, y, sample_weight, qid)
+        self._targets(rows.y)
+        rows, held = (self._table(each) for each in self._divided(rows, validation))
         everything = rows if held is None else rows.followed_by(held)
         categorical = self._categorical()
         check_categories(everything.X, categorical, type(self).__name__, self._feature_ids())
@@ -184,24 +186,27 @@ class _GreedyMiser(ForestEstimator):
         judge = None if held is None else self._judge(held, loss, slice(len(rows.X), None))
         return CodedRows(bins, bins.codes(everything.X), loss, len(rows.X), self.cost_model_, judge)
 
-    def _divided(self, rows: Table, validation: Any) -> tuple[Table, Table | None]:
+    def _table(self, rows: Rows | None) -> Any:
+        if rows is None:
+            return None
+        return Table(rows.X, rows.y, self._encoded(rows.y), rows.weight, self._queries_of(rows))
+
+    def _queries_of(self, rows: Rows) -> np.ndarray | None:
+        return rows.qid
+
+    def _divided(self, rows: Rows, validation: Any) -> tuple[Rows, Rows | None]:
         """Return the rows to learn from, and those to be judged by if anything is."""
         if validation is not None:
-            return rows, self._given(validation)
+            return rows, given_rows(self, validation)
         if not self.early_stopping:
             return rows, None
-        kept, held = hold_out(self, rows.X, rows.y, rows.qid)
-        return rows.take(kept), rows.take(held)
-
-    def _given(self, validation: Any) -> Table:
-        X, y, qid = given_rows(self, validation)
-        return Table(X, y, self._encoded(y), np.ones(len(X)), self._queries(qid, X, None))
+        return hold_out(self, rows)
 
     def _judge(self, held: Table, loss: Loss, where: slice) -> Judge:
         """Return how held-out rows are scored."""
         if (by_query := query_metric(self.scoring)) and held.qid is not None:
             (name, k), qid = by_query, held.qid
-            return lambda scores: float(BY_QUERY[name](held.y, scores[0, where], qid=qid, k=k))
+            return lambda scores: float(QUERY_METRICS[name](held.y, scores[0, where], qid=qid, k=k))
         if self.scoring is None:
             return lambda scores: -loss.value(scores, where)
         return lambda scores: float(self.scoring(held.y, scores[:, where].T if len(scores) > 1 else scores[0, where]))
@@ -248,7 +253,7 @@ class _GreedyMiser(ForestEstimator):
         )
 
 
-class GreedyMiserRegressor(_GreedyMiser, ForestRegressor):
+class GreedyMiserRegressor(_GreedyMiser, BudgetedRegressor):
     """Boosted regression trees, squared loss, that pay for a feature the first time they use it.
 
     Parameters
@@ -325,7 +330,7 @@ class GreedyMiserRegressor(_GreedyMiser, ForestRegressor):
         return SquaredError(rows.targets[:, 0], rows.weight)
 
 
-class GreedyMiserClassifier(_GreedyMiser, ForestClassifier):
+class GreedyMiserClassifier(_GreedyMiser, BudgetedClassifier):
     """Boosted trees on the log-loss that pay for a feature the first time they use it.
 
     Two classes share one tree a round; more classes have one each. The parameters and attributes are those of
@@ -353,7 +358,7 @@ class GreedyMiserClassifier(_GreedyMiser, ForestClassifier):
         return SoftmaxLoss(np.ascontiguousarray(rows.targets.T), rows.weight)
 
 
-class GreedyMiserRanker(_GreedyMiser, ForestRanker):
+class GreedyMiserRanker(_GreedyMiser, BudgetedRanker):
     """Boosted trees that rank the documents of each query, and pay for a feature the first time they use it.
 
     The parameters and attributes are those of `GreedyMiserRegressor`, and one more:
@@ -431,9 +436,8 @@ class GreedyMiserRanker(_GreedyMiser, ForestRanker):
         choices = ("lambdarank", "squared_error")
         self._refuse_unless(self.loss in choices, "loss", self.loss, " or ".join(map(repr, choices)))
 
-    def _queries(self, qid: Any, X: Any, sample_weight: Any) -> np.ndarray | None:
-        one_query = np.zeros(_num_samples(X), dtype=int)
-        return super()._queries(one_query if qid is None else qid, X, sample_weight)
+    def _queries_of(self, rows: Rows) -> np.ndarray | None:
+        return np.zeros(len(rows), dtype=int) if rows.qid is None else rows.qid
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         labels = super()._targets(y)
@@ -443,12 +447,6 @@ class GreedyMiserRanker(_GreedyMiser, ForestRanker):
                 "labels from 0 to 63, for a document gains 2^label - 1. Pass loss='squared_error' for other targets."
             )
         return labels
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        tags.target_tags.required = True
-        return tags
 
     def _loss(self, rows: Table) -> Loss:
         if self.loss == "squared_error":

@@ -27,7 +27,7 @@ from thrifty.kernels.histograms import (
 from thrifty.kernels.threads import over_rows
 from thrifty.models.boosting.accounts import Accounts, Gratis
 from thrifty.models.boosting.binning import Bins, Codes
-from thrifty.models.boosting.forest import LEAF, Tree
+from thrifty.models.forests.forest import LEAF, Tree
 
 WORTH_A_THREAD = 50_000  # cells of a histogram's data
 CUTS = 16  # of a feature, that are about independent of each other

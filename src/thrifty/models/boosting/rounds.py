@@ -14,10 +14,10 @@ import numpy as np
 from thrifty.costs import CostModel
 from thrifty.models.boosting.accounts import CHARGES, Accounts
 from thrifty.models.boosting.binning import Bins, Codes
-from thrifty.models.boosting.forest import LEAF, Forest, Tree
 from thrifty.models.boosting.growth import Grower, GrownTree, Limits
 from thrifty.models.boosting.lookahead import Shopper
 from thrifty.models.boosting.losses import Loss
+from thrifty.models.forests.forest import LEAF, Forest, Tree
 
 Judge = Callable[[np.ndarray], float]  # of the scores (n_scores, n) of all rows; larger is better
 

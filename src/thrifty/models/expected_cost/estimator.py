@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer
 
 from thrifty.costs import CostModel, Ledger
 from thrifty.kernels.threads import scipy_on_one_thread
-from thrifty.models.base import is_number, is_whole
+from thrifty.metrics.scoring import query_metric, scorer_of
 from thrifty.models.expected_cost.block import solve_by_blocks
 from thrifty.models.expected_cost.fine_tuning import Answer, as_log_odds
 from thrifty.models.expected_cost.hardening import harden, linear_nodes
@@ -25,11 +25,14 @@ from thrifty.models.expected_cost.penalties import PathPenalty, Penalty
 from thrifty.models.expected_cost.standardised import Scales, Standardised, standardise
 from thrifty.models.expected_cost.start import start
 from thrifty.models.expected_cost.topology import Topology
-from thrifty.models.expected_cost.validation import Split, Validation
 from thrifty.models.expected_cost.watching import Watcher
-from thrifty.models.trees.linear_tree import LinearTree
-from thrifty.models.trees.mapped import FeatureMapped
-from thrifty.models.validation import query_metric
+from thrifty.models.held_out import given_rows, hold_out
+from thrifty.models.least_squares.calibration import prior_scores
+from thrifty.models.linear_nodes.estimator import TreeEstimator
+from thrifty.models.linear_nodes.feature_maps import map_features
+from thrifty.models.linear_nodes.tree import LinearTree
+from thrifty.models.parameters import ascending_cost_weights, is_number, is_whole
+from thrifty.models.rows import Rows
 
 USUAL_SHARPNESS = {"squared": 20.0, "logistic": 5.0}  # log-odds spread about four times as wide as +-1
 PATH_POINTS, PATH_END = 8, 1e-2
@@ -46,10 +49,10 @@ class Problem:
     scales: Scales
     prior: np.ndarray
     n_rows: float
-    validation: Validation | None
+    held_out: Rows | None  # rows to validate on
 
 
-class ExpectedCostEstimator(FeatureMapped):
+class ExpectedCostEstimator(TreeEstimator):
     """Fit a tree or cascade of linear classifiers to its expected loss and cost.
 
     A subclass says which shape it has, which penalty it pays and how rows count (`_shape`, `_penalty`,
@@ -122,7 +125,7 @@ class ExpectedCostEstimator(FeatureMapped):
             return [float(self.cost_weight)]  # where nothing costs anything there is nothing to weigh
         if cost_weights is None:
             return (np.geomspace(PATH_END, 1.0, PATH_POINTS) * problem.objective.largest_cost_weight()).tolist()
-        return self._ascending_weights(cost_weights)
+        return ascending_cost_weights(cost_weights, type(self).__name__)
 
     # What a subclass says
 
@@ -149,20 +152,20 @@ class ExpectedCostEstimator(FeatureMapped):
     # From rows to a problem
 
     def _pose(self, X: Any, y: Any, sample_weight: Any, qid: Any, validation: Any) -> Problem:
-        queries = self._queries(qid, X, sample_weight)
-        X, y, count = self._validated(X, y, sample_weight)
-        rows = Split(X, y, self._targets(y), count, None)
+        rows, held = self._validated(X, y, sample_weight, qid), None
+        targets = self._targets(rows.y)
         if self._validates():
-            rows = Split.of(self, rows, queries, validation)
-            self._refuse_missing_classes(rows.targets)
-        values, cost_model = self._map_features(rows.X, rows.y, rows.count)
+            rows, held = (rows, given_rows(self, validation)) if validation is not None else hold_out(self, rows)
+            targets = self._encoded(rows.y)
+            self._refuse_missing_classes(targets)
+        values, cost_model = map_features(self, rows)
         prices = Ledger(cost_model).prices
         shared = cost_model.requirement.sum(axis=0) > 1
         private = np.logical_not(cost_model.requirement[:, shared].any(axis=1))
-        data = standardise(values, rows.targets, rows.count, prices, private, scale_targets=not is_classifier(self))
-        prior = self._prior(rows.targets, self._loss_weight(rows.targets, rows.count))
+        data = standardise(values, targets, rows.weight, prices, private, scale_targets=not is_classifier(self))
+        prior = prior_scores(targets, self._loss_weight(targets, rows.weight), is_classifier(self))
         objective = self._objective(data, cost_model)
-        return Problem(objective, cost_model, prices, data.scales, prior, rows.count.sum(), rows.validation)
+        return Problem(objective, cost_model, prices, data.scales, prior, rows.weight.sum(), held)
 
     def _refuse_missing_classes(self, targets: np.ndarray) -> None:
         """Refuse to fit when all rows of a class are held out."""
@@ -228,7 +231,10 @@ class ExpectedCostEstimator(FeatureMapped):
         if hasattr(candidate, "feature_names_in_"):
             del candidate.feature_names_in_  # validation rows are plain arrays by now
         candidate.tree_ = self._tree(problem, objective, parameters, fine_tune=None)
-        return problem.validation.score(candidate)  # type: ignore[union-attr]
+        held: Any = problem.held_out
+        if self.scoring is None:
+            return float(candidate.score(held.X, held.y))
+        return scorer_of(self.scoring)(candidate, held.X, held.y, held.qid)
 
     def _settle(self, problem: Problem, solution: Solution) -> Self:
         self.objective_ = solution.history

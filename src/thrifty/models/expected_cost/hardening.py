@@ -16,7 +16,7 @@ from thrifty.models.expected_cost.fine_tuning import Answer, draw_towards, fit_a
 from thrifty.models.expected_cost.objective import Objective, Parameters
 from thrifty.models.expected_cost.standardised import Scales
 from thrifty.models.expected_cost.topology import Topology
-from thrifty.models.trees.linear_tree import END, LinearNode
+from thrifty.models.linear_nodes.tree import END, LinearNode
 
 SAME_GAP = 0.1  # share of the gap between those above and below that has to stay for a weight to be dropped
 ROUNDING = 1e-6  # gaps of less than this share of the scores' range are none

@@ -11,7 +11,7 @@ import numpy as np
 from thrifty.models.expected_cost.objective import Objective, Parameters
 from thrifty.models.expected_cost.start import start, start_nodes
 from thrifty.models.expected_cost.topology import LOWER, UPPER, Topology
-from thrifty.models.trees.linear_tree import END
+from thrifty.models.linear_nodes.tree import END
 
 Score = Callable[[Objective, Parameters], float]  # of a tree on the validation rows, larger is better
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from thrifty.models.trees.linear_tree import END, ancestry
+from thrifty.models.linear_nodes.tree import END, ancestry
 
 UPPER, LOWER = 0, 1
 

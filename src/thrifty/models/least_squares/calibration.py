@@ -49,6 +49,11 @@ def prior_log_odds(targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.log(weight @ targets) - np.log(weight.sum())
 
 
+def prior_scores(targets: np.ndarray, weight: np.ndarray, classification: bool) -> np.ndarray:
+    """Return the scores of a row of which nothing is known: prior log-odds, or the weighted mean of the targets."""
+    return prior_log_odds(targets, weight) if classification else weight @ targets / weight.sum()
+
+
 def _binary(log_odds: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return loss (n,) and its derivative (n, 1) for targets of +-1."""
     loss = np.logaddexp(0.0, -targets * log_odds)[:, 0]

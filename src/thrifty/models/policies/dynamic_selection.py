@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from thrifty.models.base import is_number
+from thrifty.models.parameters import ascending_cost_weights, is_number
 from thrifty.models.policies.data_classifier import refuse_unscored
 from thrifty.models.policies.estimator import PolicyClassifier
 from thrifty.models.policies.imitation import imitate
@@ -161,7 +161,7 @@ class DynamicSelectionClassifier(PolicyClassifier):
         self.random_state = random_state
 
     @threadpool_limits.wrap(1, "blas")  # whose idle threads spin, and take the time of those that do the work
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
         """Fit the data classifier, then learn the policy by imitation.
 
         Parameters
@@ -173,11 +173,17 @@ class DynamicSelectionClassifier(PolicyClassifier):
             Read as numbers of rows; weights below one are first rescaled to a mean of one.
         """
         self._refuse_bad_parameters()
-        return self._taught(self._schooled(X, y, sample_weight))
+        return self._taught(self._schooled(X, y, sample_weight, qid))
 
     @threadpool_limits.wrap(1, "blas")
     def path(
-        self, X: Any, y: Any, sample_weight: Any = None, *, cost_weights: Iterable[float] = COST_WEIGHTS
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        cost_weights: Iterable[float] = COST_WEIGHTS,
+        qid: Any = None,
     ) -> list[Self]:
         """Return one fitted model per cost weight, from the largest to the smallest; by default those of the paper.
 
@@ -185,12 +191,12 @@ class DynamicSelectionClassifier(PolicyClassifier):
         """
         template = clone(self)
         template._refuse_bad_parameters()
-        ascending = self._ascending_weights(cost_weights)
-        school = template._schooled(X, y, sample_weight)
+        ascending = ascending_cost_weights(cost_weights, type(self).__name__)
+        school = template._schooled(X, y, sample_weight, qid)
         return [copy(template).set_params(cost_weight=weight)._taught(school) for weight in reversed(ascending)]
 
-    def _schooled(self, X: Any, y: Any, sample_weight: Any) -> School:
-        rows, random = self._prepare(X, y, sample_weight)
+    def _schooled(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> School:
+        rows, random = self._prepare(X, y, sample_weight, qid)
         pupils = self._fit_data_classifier(rows, random)
         learn_from, judge_by = hold_out(rows.labels, self.validation_fraction, random)
         return School(pupils.some(learn_from), pupils.some(judge_by), random)

@@ -9,12 +9,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from thrifty.kernels.threads import over_rows
-from thrifty.models.base import BudgetedClassifier, Run, is_number
+from thrifty.models.base import Run
+from thrifty.models.outline import Columns, Outline
+from thrifty.models.parameters import is_number
 from thrifty.models.policies.data_classifier import Scores, Standardiser, encode, refuse_unscored
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.policy import Policy, send
-from thrifty.models.policies.rollout import Walk
+from thrifty.models.policies.rollout import N_NUMBERS, Walk
 from thrifty.models.policies.session import PolicySession
+from thrifty.models.policies.soundness import refuse_unsound_policy, refuse_unsound_scores
 from thrifty.models.policies.states import Pupils
 from thrifty.models.policies.training import (
     DistinctRows,
@@ -28,6 +31,8 @@ from thrifty.models.policies.training import (
     out_of_fold,
 )
 from thrifty.models.session import Session
+from thrifty.models.soundness import is_numbers, require
+from thrifty.models.tasks import BudgetedClassifier
 
 ROWS_AT_ONCE = 2048  # whose states stay in the cache
 C_MASKED = (0.3, 3.0)  # how to regularise where weights have to serve many masks at once depends on the data
@@ -50,13 +55,13 @@ class PolicyClassifier(BudgetedClassifier):
     factors_: Factors
     policy_: Policy
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[DistinctRows, np.random.RandomState]:
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, qid: Any) -> tuple[DistinctRows, np.random.RandomState]:
         """Check training data, resolve the factors, and return the distinct rows, columns sorted by factor."""
         self._refuse_bad_classifier()
-        X, y, count = self._validated(X, y, sample_weight)
-        self._targets(y)
+        given = self._validated(X, y, sample_weight, qid)
+        self._targets(given.y)
         random = check_random_state(self.random_state)
-        rows = distinct_rows(X, np.searchsorted(self.classes_, y), count)
+        rows = distinct_rows(given.X, np.searchsorted(self.classes_, given.y), given.weight)
         in_order = order_of_columns(rows.X).tolist()
         self.factors_ = Factors.of(
             self.cost_model_, self.factors, type(self).__name__, in_order, flagged=bool(self.masked_training)
@@ -78,7 +83,7 @@ class PolicyClassifier(BudgetedClassifier):
             scores = out_of_fold(classifier, Z, rows, fold, factors, masks)
         return Pupils(factors, scores, Z, rows.labels, rows.count, fold)
 
-    def _run(self, X: np.ndarray, cap: np.ndarray) -> Run:
+    def _run(self, X: np.ndarray, cap: np.ndarray, qid: np.ndarray | None) -> Run:
         acquired = np.empty((len(X), len(self.factors_)), dtype=bool)
         scores, ticks = np.empty((len(X), len(self.classes_))), np.empty(len(X))
 
@@ -97,11 +102,25 @@ class PolicyClassifier(BudgetedClassifier):
 
     def _start(self, cap: float) -> Session:
         walk = Walk(self.factors_, self.scores_, np.zeros((1, self.factors_.starts[-1])))
-        return PolicySession(walk, self.policy_, self.standardiser_, cap, self._feature_ids(), self._answer_one)
+        ids = self._feature_ids()
+        return PolicySession(walk, self.policy_, self.standardiser_, cap, ids, lambda s: self._answer_one(_log_odds(s)))
 
-    def _answer_one(self, scores: np.ndarray) -> tuple[Any, Any]:
-        odds = _log_odds(scores)
-        return self._answer(odds)[0], odds[0]
+    def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
+        summary = "Each row buys one factor at a time, chosen from what is known of it, and may stop after any of them."
+        return self._outlined(columns, summary, uses=columns.unordered_uses())
+
+    def refuse_unsound(self) -> None:
+        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
+        super().refuse_unsound()
+        factors, n_columns, n_classes = self.factors_, self.n_features_in_, len(self.classes_)
+        require(isinstance(factors, Factors) and factors.cost_model == self.cost_model_, "its factors have other costs")
+        require(isinstance(factors.flagged, bool), "its factors have no flag that is True or False")
+        require(isinstance(self.standardiser_, Standardiser), "its standardiser is not a Standardiser")
+        for scale in (self.standardiser_.centre, self.standardiser_.slope):
+            finite = is_numbers(scale, n_columns) and np.isfinite(scale).all()
+            require(finite, "its standardiser has other columns, or infinite values")
+        refuse_unsound_scores(self.scores_, factors, n_classes)
+        refuse_unsound_policy(self.policy_, factors, N_NUMBERS + n_classes)
 
     def _refuse_bad_classifier(self) -> None:
         if self.classifier is not None:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from thrifty.costs import CostModel
 from thrifty.kernels.policies import guide
 from thrifty.kernels.threads import over_rows
-from thrifty.models.base import is_number
+from thrifty.models.parameters import is_number
 from thrifty.models.policies.data_classifier import LinearScores, Scores, refuse_unscored
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.rollout import Walk

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from thrifty.models.base import is_number
+from thrifty.models.parameters import is_number
 from thrifty.models.policies.data_classifier import LinearScores
 from thrifty.models.policies.estimator import PolicyClassifier
 from thrifty.models.policies.policy import queue_policy
@@ -104,7 +104,7 @@ class StaticSelectionClassifier(PolicyClassifier):
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
         """Fit the data classifier and line the factors up.
 
         Parameters
@@ -116,7 +116,7 @@ class StaticSelectionClassifier(PolicyClassifier):
             Read as numbers of rows; weights below one are first rescaled to a mean of one.
         """
         self._refuse_bad_parameters()
-        rows, random = self._prepare(X, y, sample_weight)
+        rows, random = self._prepare(X, y, sample_weight, qid)
         pupils = self._fit_data_classifier(rows, random)
         queue = self._by_weight_per_cost() if self.ranking == "weight_per_cost" else _by_forward_selection(pupils)
         queue = queue[: self._how_many(queue)]

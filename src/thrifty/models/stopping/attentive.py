@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from thrifty.models.base import is_number, is_whole
+from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.stopping.boundaries import (
     SIDES,
     Boundary,
@@ -136,7 +136,7 @@ class AttentiveClassifier(SumClassifier):
         self.calibration_fraction = calibration_fraction
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, calibration: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, calibration: Any = None) -> Self:
         """Fit the predictor if it is not, and learn in which order to evaluate its terms and when to stop.
 
         Parameters
@@ -149,8 +149,8 @@ class AttentiveClassifier(SumClassifier):
             labels, for what counts is whether the full predictor would agree.
         """
         self._refuse_bad_parameters()
-        X, y, count = self._validated(X, y, sample_weight)
-        targets = self._targets(y)
+        rows = self._validated(X, y, sample_weight, qid)
+        X, y, count, targets = rows.X, rows.y, rows.weight, self._targets(rows.y)
         self._refuse_one_side_of_many()
         kept, calibration = self._divide(X, calibration)
         sample = self._learn(X[kept], y[kept], targets[kept], count[kept])

@@ -221,6 +221,6 @@ class ChainSession(Session):
     def _stop(self) -> Stop:
         chain, at = self._chain, self._at
         decided = at != NOWHERE and (at == len(chain.checkpoints) - 1 or not chain.is_open(at, self._scores)[0])
-        prediction, score = self._answer(self._scores[0])
+        prediction, score = self._answer(self._scores)
         exits = int(chain.terms_at(np.array([at]))[0])
         return Stop(prediction, score, exits, "done" if decided else "cap")

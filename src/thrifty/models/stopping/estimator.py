@@ -7,17 +7,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted
 
-from thrifty.costs import CostModel
-from thrifty.models.acquisition import Acquisition
-from thrifty.models.base import BudgetedClassifier, Run, as_counts
+from thrifty.models.base import Run, drop_single_column
 from thrifty.models.least_squares.moments import TrainingRows
+from thrifty.models.outline import Columns, Outline
+from thrifty.models.parameters import is_number
 from thrifty.models.session import Session
+from thrifty.models.soundness import require
 from thrifty.models.stopping.adoption import PredictorError, adopt, default_predictor, is_fitted, takes_sparse_rows
 from thrifty.models.stopping.boundaries import Boundary
 from thrifty.models.stopping.chain import Chain, ChainSession
@@ -27,14 +24,14 @@ from thrifty.models.stopping.predictors import read_terms
 from thrifty.models.stopping.probabilities import ENOUGH_ROWS, are_log_odds, best_slope
 from thrifty.models.stopping.sample import Sample, dense, evenly
 from thrifty.models.stopping.terms import Terms
-
-NUMBERS = [np.float64, np.float32]
+from thrifty.models.tasks import BudgetedClassifier
 
 
 class SumClassifier(BudgetedClassifier):
     """A wrapped predictor, its terms put in order, and what the full score is expected to be along the way."""
 
     chain_: Chain
+    _accepts_sparse = True
     variance: str = "measured"  # how that of terms still to come is estimated
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -180,71 +177,34 @@ class SumClassifier(BudgetedClassifier):
         ndarray of shape (n, n_checkpoints) for two classes, else (n, n_checkpoints, n_classes)
         """
         check_is_fitted(self)
-        return self._shaped(self.chain_.partial_scores(self._checked(X)))
+        return drop_single_column(self.chain_.partial_scores(self._checked(X)))
 
     # The two drivers
 
-    def acquire(self, X: Any, cap: Any = None) -> Acquisition:
-        """Evaluate as many terms as each row needs and answer it.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-            Values that a row does not acquire are never looked at.
-        cap : float or array-like of shape (n,), optional
-            Hard limit on each row's spend. A row that cannot afford its next terms is answered with what it has.
-
-        Returns
-        -------
-        Acquisition
-            ``exit`` is the number of terms evaluated, -1 if not even the first could be afforded; ``spend`` is for
-            features and evaluations together.
-        """
-        if not issparse(X):
-            return super().acquire(X, cap)
-        check_is_fitted(self)
-        X = self._checked(X)
-        run = self._run(X, self._row_caps(cap, X.shape[0]))
-        return Acquisition(self._answer(run.score), *run)
-
-    def _run(self, X: Any, cap: np.ndarray) -> Run:
+    def _run(self, X: Any, cap: np.ndarray, qid: np.ndarray | None) -> Run:
         chain = self.chain_
         scores, exits = chain.run(X, cap)
         acquired = partial(chain.acquired_at, exits)
-        return Run(self._shaped(scores), acquired, chain.spent_at(exits), chain.terms_at(exits))
+        return Run(drop_single_column(scores), acquired, chain.spent_at(exits), chain.terms_at(exits))
 
     def _start(self, cap: float) -> Session:
         return ChainSession(self.chain_, cap, self._answer_one)
 
-    def _answer_one(self, scores: np.ndarray) -> tuple[Any, Any]:
-        shaped = self._shaped(scores[None])
-        return self._answer(shaped)[0], shaped[0]
+    def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
+        summary = "All rows evaluate the same terms in the same order; a row stops when its answer is evident."
+        return self._outlined(columns, summary, uses=columns.uses(self.chain_.buys), counted_in="step")
 
-    @staticmethod
-    def _shaped(scores: np.ndarray) -> np.ndarray:
-        """Drop the last axis of a single score, as scikit-learn does."""
-        return scores[..., 0] if scores.shape[-1] == 1 else scores
+    def refuse_unsound(self) -> None:
+        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
+        super().refuse_unsound()
+        chain = self.chain_
+        require(isinstance(chain, Chain) and chain.cost_model == self.cost_model_, "its chain has other costs")
+        require(len(chain.prior) == self._n_scores(), "its chain has another number of scores")
+        require(is_number(self.slope_), "its slope is not a number")
 
     def _probabilities(self, score: np.ndarray) -> np.ndarray:
         """Scale what are no log-odds, such as margins, to be."""
         return super()._probabilities(self.slope_ * score)
-
-    # Input
-
-    def _checked(self, X: Any) -> Any:
-        finite = True if issparse(X) else "allow-nan"
-        return validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=NUMBERS, order="C", ensure_all_finite=finite
-        )
-
-    def _validated(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
-        if not issparse(X):
-            return super()._validated(X, y, sample_weight)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=NUMBERS)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        counted = weight > 0
-        self.cost_model_ = CostModel.resolve(self.costs, X.shape[1], owner=type(self).__name__)
-        return X[counted], y[counted], as_counts(weight[counted])
 
     def _refuse_bad_parameters(self) -> None:
         costs = np.asarray(self.evaluation_cost)

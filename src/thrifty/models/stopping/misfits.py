@@ -1,11 +1,10 @@
 """What a chain refuses to be made of: kernels index without looking, and chains also come from files."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from thrifty.models.base import is_whole
-from thrifty.models.boosting.forest import Forest
+from thrifty.models.forests.forest import Forest
+from thrifty.models.parameters import is_whole
+from thrifty.models.soundness import is_numbers, is_whole_numbers
 from thrifty.models.stopping.boundaries import Boundary
 from thrifty.models.stopping.terms import KERNELS, Kernel, KernelTerms, LinearTerms, Terms, TreeTerms
 
@@ -55,21 +54,6 @@ def _refuse_unsound_terms(terms: Terms, n_features: int) -> None:
 def _refuse_unsound_kernel(kernel: Kernel) -> None:
     numbers = all(isinstance(each, float) for each in (kernel.gamma, kernel.coef0, kernel.degree))
     _refuse_unless(kernel.name in KERNELS and numbers, "kernel", f"one of {', '.join(KERNELS)}, and three numbers")
-
-
-def is_numbers(array: Any, *shape: int) -> bool:
-    """Tell whether an array is as kernels expect it: of this shape, of doubles, one after another."""
-    return is_array(array, *shape) and array.dtype == np.float64 and array.flags.c_contiguous
-
-
-def is_whole_numbers(array: Any, *shape: int) -> bool:
-    """Tell whether an array has this shape and whole numbers in it."""
-    return is_array(array, *shape) and np.issubdtype(array.dtype, np.integer)
-
-
-def is_array(array: Any, *shape: int) -> bool:
-    """Tell whether something is an array of this shape."""
-    return isinstance(array, np.ndarray) and array.shape == shape
 
 
 def _refuse_unless(fine: bool, part: str, expected: str) -> None:

@@ -13,7 +13,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from thrifty.models.boosting.forest import Forest
+from thrifty.models.forests.forest import Forest
 from thrifty.models.stopping.adoption import WELCOME, PredictorError, takes_missing_values
 from thrifty.models.stopping.terms import KERNELS, Kernel, KernelTerms, LinearTerms, Scaling, Terms, TreeTerms
 

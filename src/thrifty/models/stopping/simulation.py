@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import truncnorm
 from sklearn.utils import check_random_state
 
-from thrifty.models.base import is_number
+from thrifty.models.parameters import is_number
 from thrifty.models.stopping.boundaries import crossing
 
 STEPS_AT_ONCE = 2**21

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from thrifty.kernels.stopping import LINEAR, POLY, RBF, SIGMOID, TILE, kernel_values, padded
-from thrifty.models.boosting.forest import Forest
+from thrifty.models.forests.forest import Forest
 from thrifty.models.rebuilt import Rebuilt
 
 KERNELS = {"linear": LINEAR, "poly": POLY, "rbf": RBF, "sigmoid": SIGMOID}

@@ -3,7 +3,7 @@
 from numbers import Integral
 from typing import Any, Self
 
-from thrifty.models.base import is_number, is_whole
+from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.stopping.checkpoints import checkpoint_terms
 from thrifty.models.stopping.estimator import SumClassifier
 from thrifty.models.stopping.terms import Terms
@@ -70,7 +70,7 @@ class TruncatedClassifier(SumClassifier):
         self.refit = refit
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
         """Fit the predictor if it is not, and learn which of its terms to evaluate and how to weigh them.
 
         Parameters
@@ -80,8 +80,8 @@ class TruncatedClassifier(SumClassifier):
         sample_weight : array-like of shape (n,), optional
         """
         self._refuse_bad_parameters()
-        X, y, count = self._validated(X, y, sample_weight)
-        self._learn(X, y, self._targets(y), count)
+        rows = self._validated(X, y, sample_weight, qid)
+        self._learn(rows.X, rows.y, self._targets(rows.y), rows.weight)
         return self
 
     def _ends(self, terms: Terms) -> list[int]:

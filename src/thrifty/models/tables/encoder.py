@@ -1,12 +1,15 @@
 """From raw columns of any kind to the columns of numbers that estimators read, with what those cost."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from thrifty.costs import CostModel
+from thrifty.models.derived import DerivedColumns
 from thrifty.models.session import Feature
+from thrifty.models.soundness import is_whole_numbers, require
 from thrifty.models.tables.columns import (
     as_texts,
     by_distinct,
@@ -31,6 +34,18 @@ class Unreadable(NamedTuple):
     values: np.ndarray
 
 
+class ReadTable(NamedTuple):
+    """The derived columns of a table, NaN where a value cannot be read, and the values that cannot."""
+
+    derived: np.ndarray
+    unreadable: list[Unreadable]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the derived columns."""
+        return self.derived.shape
+
+
 class Encoded(NamedTuple):
     """What stands for the values of a column: a number for each row, or the number of a line of numbers."""
 
@@ -42,7 +57,7 @@ class Encoded(NamedTuple):
         return self.values[rows, None] if self.lines is None else self.lines[self.values[rows]]
 
 
-class TableEncoder:
+class TableEncoder(DerivedColumns):
     """Reads tables of raw columns as arrays of numbers, several of them for a category.
 
     Numbers, booleans and dates (as days since 1970) are one derived column each; a category is one column of 0 and 1
@@ -106,6 +121,19 @@ class TableEncoder:
         seen = sorted((level for level in mass if mass[level] > 0), key=lambda level: (-mass[level], level))
         return Field(name, kind, tuple(sorted(seen[: self.max_levels])), missing > 0)
 
+    def refuse_unsound(self, names: list[Feature]) -> None:
+        """Raise ValueError unless what was learned is consistent, and of columns of these names."""
+        require([field.name for field in self.fields_] == names, "its encoder reads columns of other names")
+        for field in self.fields_:
+            require(isinstance(field, Field) and field.kind in EXPECTED, "its encoder has a field of an unknown kind")
+            texts = isinstance(field.levels, tuple) and all(isinstance(level, str) for level in field.levels)
+            proper = texts and list(field.levels) == sorted(field.levels) and isinstance(field.missing_level, bool)
+            proper = proper and (field.kind == CATEGORY or not field.levels)
+            require(proper, f"the levels of its field {field.name!r} are not sorted texts")
+        source = np.repeat(np.arange(len(self.fields_)), [field.width for field in self.fields_])
+        same = is_whole_numbers(self.source_, len(source)) and (self.source_ == source).all()
+        require(same, "its encoder derives other columns")
+
     # What is derived
 
     @property
@@ -155,9 +183,21 @@ class TableEncoder:
 
     # Values
 
-    def encode(self, field: int, value: Any) -> list[float]:
-        """Return the derived values of one raw value; ValueError if it cannot be read."""
-        return self.fields_[field].encode(value)
+    def sources(self, derived: Sequence[Feature]) -> list[int]:
+        """Return the fields of some derived columns, given by label or by position."""
+        return list(dict.fromkeys(self.place_of[each][0] for each in derived))
+
+    def values(self, derived: Sequence[Feature], held: dict[int, Any]) -> list[float]:
+        """Return the values of some derived columns, given what `read` returned for each field."""
+        return [held[field][k] for field, k in map(self.place_of.__getitem__, derived)]
+
+    def read(self, source: int, value: Any) -> list[float]:
+        """Return the derived values of one raw value; raise ValueError if it cannot be read."""
+        return self.fields_[source].encode(value)
+
+    def expected(self, source: int) -> str:
+        """Return what values of a field have to be."""
+        return EXPECTED[self.fields_[source].kind]
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the derived columns of a table; a value that cannot be read is refused.
@@ -170,15 +210,15 @@ class TableEncoder:
         -------
         ndarray of shape (n, n_derived)
         """
-        derived, unreadable = self.read(X)
+        derived, unreadable = self.read_table(X)
         for field, rows, values in unreadable:
             raise self.refusal(field, int(rows[0]), values[0], "holds")
         return derived
 
-    def read(self, X: Any) -> tuple[np.ndarray, list[Unreadable]]:
+    def read_table(self, X: Any) -> "ReadTable":
         """Return the derived columns of a table, NaN where a value cannot be read, and where that is."""
         if self._is_plain(X):
-            return X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(float), []
+            return ReadTable(X if X.dtype.kind == "f" and X.dtype.itemsize >= 4 else X.astype(float), [])
         encoded, unreadable = [], []
         for j, (field, column) in enumerate(zip(self.fields_, columns_of(X), strict=True)):
             if field.kind == CATEGORY:
@@ -188,7 +228,7 @@ class TableEncoder:
             encoded.append(Encoded(numbers))
             if rows.size:
                 unreadable.append(Unreadable(j, rows, column[rows]))
-        return self._assembled(encoded, len(X)), unreadable
+        return ReadTable(self._assembled(encoded, len(X)), unreadable)
 
     def _assembled(self, encoded: list[Encoded], n_rows: int) -> np.ndarray:
         """Return the columns side by side; written a few rows at a time, for whole columns would miss the cache."""

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from thrifty.costs import CostModel
-from thrifty.models.base import is_whole
+from thrifty.models.parameters import is_whole
 from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.fields import CATEGORY
 

@@ -1,6 +1,6 @@
 """Any estimator on a table of mixed columns, at the prices of its raw columns."""
 
-from functools import partial
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,18 +9,20 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
 from thrifty.costs import CostModel
-from thrifty.metrics import ndcg_at_k
-from thrifty.models.acquisition import Acquisition
-from thrifty.models.base import BudgetedEstimator, Run, is_number, is_whole, takes_queries
+from thrifty.models.base import BudgetedEstimator, Run
+from thrifty.models.derived import DerivedSession
+from thrifty.models.outline import Columns, Outline
+from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.promise import Promise
 from thrifty.models.session import Session
-from thrifty.models.tables.encoder import TableEncoder
+from thrifty.models.soundness import require
+from thrifty.models.tables.encoder import ReadTable, TableEncoder
 from thrifty.models.tables.preparation import prepared
-from thrifty.models.tables.session import TableSession
 from thrifty.models.tables.validation import validated_table
+from thrifty.models.tasks import mean_ndcg
 
 
 def _estimator_has(name: str) -> Any:
@@ -99,19 +101,10 @@ class TableModel(BudgetedEstimator):
         weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
         self.encoder_ = TableEncoder(self.max_levels).fit(X, weight, self._feature_ids())
         estimator = prepared(self.estimator, self.encoder_, self.cost_model_)
-        self.estimator_ = estimator.fit(self.encoder_.transform(X), y, **self._given(sample_weight, qid))
+        self.estimator_ = estimator.fit(self.encoder_.transform(X), y, sample_weight, qid=qid)
         self.training_ = self.estimator_.training_
         self.promise_ = None
         return self
-
-    def _given(self, sample_weight: Any, qid: Any) -> dict[str, Any]:
-        """Return what the estimator is to be told beside X and y."""
-        if qid is not None and not takes_queries(self.estimator.fit):
-            raise ValueError(
-                f"{type(self).__name__}: qid was passed, but {type(self.estimator).__name__} knows no queries. "
-                "Pass a ranker, or no qid."
-            )
-        return {name: value for name, value in (("sample_weight", sample_weight), ("qid", qid)) if value is not None}
 
     def _resolved_costs(self) -> CostModel:
         return CostModel.resolve(
@@ -132,57 +125,24 @@ class TableModel(BudgetedEstimator):
 
     # The two drivers
 
-    def acquire(self, X: Any, cap: Any = None, *, qid: Any = None) -> Acquisition:
-        """Acquire what each row needs and answer it.
+    def _checked(self, X: Any) -> ReadTable:
+        return self.encoder_.read_table(validated_table(self, X, reset=False))
 
-        Parameters
-        ----------
-        X : frame or array-like of shape (n, n_features)
-            Values that a row does not acquire are never looked at. None, NaN and the like in one that it does acquire
-            mean that it was paid for but could not be had.
-        cap : float or array-like of shape (n,), optional
-            Hard limit on each row's spend. A row that cannot afford its next step is answered with what it has.
-        qid : array-like of shape (n,), optional
-            The query of each row, for rankers that compare the rows of a query.
+    def _run(self, X: ReadTable, cap: np.ndarray, qid: np.ndarray | None) -> Run:
+        inner = self.estimator_.acquire(X.derived, cap, qid=qid)
+        return Run(inner.score, lambda: self.encoder_.raw_mask(inner.acquired), inner.spend, inner.exit)
 
-        Returns
-        -------
-        Acquisition
-            With prediction, score, acquired (raw columns), spend and exit of each row.
-        """
-        derived, caps = self._inputs(X, cap, qid)
-        inner = self.estimator_.acquire(derived, caps, **self._queries_taken(qid))
-        acquired = partial(self._raw_columns, inner)
-        return Acquisition(inner.prediction, inner.score, acquired, inner.spend, inner.exit)
-
-    def _raw_columns(self, inner: Acquisition) -> np.ndarray:
-        return self.encoder_.raw_mask(inner.acquired)
-
-    def _inputs(self, X: Any, cap: Any, qid: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derived columns and the caps of rows; refuse values that are acquired and cannot be read."""
-        check_is_fitted(self)
-        derived, unreadable = self.encoder_.read(validated_table(self, X, reset=False))
-        caps = self._row_caps(cap, len(derived))
-        if unreadable:
-            acquired = self._raw_columns(self.estimator_.acquire(derived, caps, **self._queries_taken(qid)))
-            for field, rows, values in unreadable:
-                for i in np.flatnonzero(acquired[rows, field])[:1]:
-                    raise self.encoder_.refusal(field, int(rows[i]), values[i], "acquires")
-        return derived, caps
-
-    def _queries_taken(self, qid: Any) -> dict[str, Any]:
-        taken = qid is not None and takes_queries(self.estimator_.acquire)
-        return {"qid": qid} if taken else {}
+    def _refuse_unusable_values(self, X: ReadTable, run: Run) -> None:
+        """Refuse values that were acquired and cannot be read; others are never looked at."""
+        for field, rows, values in X.unreadable:
+            for i in np.flatnonzero(run.acquired()[rows, field])[:1]:
+                raise self.encoder_.refusal(field, int(rows[i]), values[i], "acquires")
 
     def _row_caps(self, cap: Any, n_rows: int) -> np.ndarray:
         return np.minimum(super()._row_caps(cap, n_rows), super()._row_caps(self.cap, n_rows))
 
-    def _run(self, X: np.ndarray, cap: np.ndarray) -> Run:
-        run = self.estimator_._run(X, cap)
-        return run._replace(acquired=lambda: self.encoder_.raw_mask(run.acquired()))
-
     def _start(self, cap: float) -> Session:
-        return TableSession(self.estimator_.session(cap), self.encoder_)
+        return DerivedSession(self.estimator_.session(cap), self.encoder_, self._feature_ids())
 
     def _answer(self, score: np.ndarray) -> np.ndarray:
         return self.estimator_._answer(score)
@@ -190,45 +150,81 @@ class TableModel(BudgetedEstimator):
     def _probabilities(self, score: np.ndarray) -> np.ndarray:
         return self.estimator_._probabilities(score)
 
-    # What they are asked for
+    def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
+        derived = replace(columns, labels=self.encoder_.labels, to_bought=self.encoder_.raw_mask)
+        return self.estimator_._outline(derived, exits)
 
-    def spend(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
-        """Return what each row is charged; parameters as in ``acquire``."""
-        return self.acquire(X, cap, qid=qid).spend
+    def refuse_unsound(self) -> None:
+        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
+        super().refuse_unsound()
+        encoder, inner = self.encoder_, self.estimator_
+        require(isinstance(inner, BudgetedEstimator) and not isinstance(inner, TableModel), "its estimator is not one")
+        require(isinstance(encoder, TableEncoder), "its encoder is not a TableEncoder")
+        encoder.refuse_unsound(list(self._feature_ids()))
+        type(inner).refuse_unsound(inner)
+        require(inner.cost_model_ == encoder.derived_costs(self.cost_model_), "its estimator has other costs")
+        require(
+            self.cap is None or self.cap == np.inf or is_number(self.cap, 0), "its cap is not a limit of at least 0"
+        )
 
-    def predict(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
-        """Predict each row from the columns it acquires; parameters as in ``acquire``."""
-        return self.acquire(X, cap, qid=qid).prediction
+    # What is passed on to the estimator
 
     @available_if(_estimator_has("decision_function"))
-    def decision_function(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Return the scores of the classes, as the estimator does; parameters as in ``acquire``."""
-        derived, caps = self._inputs(X, cap)
-        return self.estimator_.decision_function(derived, caps)
+    def decision_function(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
+        """Return the log-odds of the second class, or one unnormalised log-probability per class.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n, n_features)
+        cap : float or array-like of shape (n,), optional
+            Hard limit on each row's spend.
+        qid : array-like of shape (n,), optional
+            The query of each row.
+
+        Returns
+        -------
+        ndarray of shape (n,) for two classes, otherwise (n, n_classes)
+        """
+        return self.acquire(X, cap, qid=qid).score
 
     @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Return class probabilities, columns in the order of ``classes_``; parameters as in ``acquire``."""
-        derived, caps = self._inputs(X, cap)
-        return self.estimator_.predict_proba(derived, caps)
+    def predict_proba(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
+        """Return calibrated class probabilities, columns in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n, n_features)
+        cap : float or array-like of shape (n,), optional
+            Hard limit on each row's spend.
+        qid : array-like of shape (n,), optional
+            The query of each row.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        return self._probabilities(self.acquire(X, cap, qid=qid).score)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> float:
-        """Return the accuracy of a classifier, R^2 of a regressor, the mean NDCG@5 of a ranker.
+        """Return the accuracy of a classifier, R² of a regressor, or the mean NDCG@5 if queries are given.
 
         Parameters
         ----------
         X : frame or array-like of shape (n, n_features)
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
+            Weight of each row in the accuracy or R².
         qid : array-like of shape (n,), optional
-            The query each row belongs to, for rankers; all to one by default.
+            The query of each row. A ranker takes all rows for one query by default.
+
+        Returns
+        -------
+        float
         """
-        if is_classifier(self):
-            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
-        if is_regressor(self):
-            return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
-        queries = np.zeros(len(y), dtype=int) if qid is None else qid
-        return float(ndcg_at_k(y, self.predict(X, qid=queries), qid=queries, k=5))
+        if qid is not None or not (is_classifier(self) or is_regressor(self)):
+            return mean_ndcg(self, X, y, np.zeros(len(y), dtype=int) if qid is None else qid)
+        metric = accuracy_score if is_classifier(self) else r2_score
+        return float(metric(y, self.predict(X), sample_weight=sample_weight))
 
     @property
     def classes_(self) -> np.ndarray:

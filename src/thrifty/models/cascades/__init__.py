@@ -1,1 +1,0 @@
-"""Cascades: trees in which every stage but the last has one exit."""

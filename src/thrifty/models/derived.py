@@ -1,0 +1,88 @@
+"""Columns that are computed from other columns: levels of a category, outputs of a tree.
+
+A model on derived columns is served at the prices of their sources. Batch prediction computes the derived columns of
+all rows; `DerivedSession` does the same for one row, step by step.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from thrifty.models.session import Acquire, Feature, Session, Stop, read_number, refusal
+
+
+class DerivedColumns(ABC):
+    """How derived columns are computed from source columns, for one row."""
+
+    @abstractmethod
+    def sources(self, derived: Sequence[Feature]) -> Sequence[int]:
+        """Return the positions of the source columns that some derived columns are computed from."""
+
+    @abstractmethod
+    def values(self, derived: Sequence[Feature], held: dict[int, Any]) -> list[float]:
+        """Return the values of some derived columns, given the values of their sources by position."""
+
+    def read(self, source: int, value: Any) -> Any:
+        """Return an observed value in the form that `values` takes; raise ValueError if it is not valid."""
+        return read_number(value)
+
+    def expected(self, source: int) -> str:
+        """Return what values of a source column have to be, for error messages."""
+        return "a finite number"
+
+
+class DerivedSession(Session):
+    """One row of source columns, for a session that asks for derived columns.
+
+    Derived columns whose sources are all held are computed without asking. What that costs is announced with the next
+    sources that are asked for, or in a step without features if none follow.
+
+    Parameters
+    ----------
+    inner : Session
+        A session of the model on derived columns.
+    columns : DerivedColumns
+        How they are computed.
+    ids : sequence
+        Names or positions of the source columns.
+    """
+
+    def __init__(self, inner: Session, columns: DerivedColumns, ids: Sequence[Feature]):
+        super().__init__()
+        self._inner, self._columns, self._ids = inner, columns, ids
+        self._held: dict[int, Any] = {}
+        self._asked: dict[Feature, int] = {}  # source columns that the current step asks for
+        self._wanted: tuple[Feature, ...] | None = None  # derived columns that the inner session waits for
+
+    def _plan(self) -> Acquire | Stop:
+        cost = 0.0
+        while isinstance(step := self._inner.next(), Acquire):
+            cost += step.cost
+            self._wanted = step.features
+            missing = [j for j in self._columns.sources(step.features) if j not in self._held]
+            self._asked = {self._ids[j]: j for j in missing}
+            if missing:
+                return Acquire(tuple(self._asked), cost)
+            self._answer_inner()
+        self._asked, self._wanted = {}, None
+        return Acquire((), cost) if cost else step
+
+    def _receive(self, values: list[Any]) -> None:
+        self._held.update(zip(self._asked.values(), values, strict=True))
+        if self._wanted is not None:
+            self._answer_inner()
+        self.spend = self._inner.spend
+
+    def _read_all(self, features: Sequence[Feature], values: list[Any]) -> list[Any]:
+        return [self._read(feature, value) for feature, value in zip(features, values, strict=True)]
+
+    def _read(self, feature: Feature, value: Any) -> Any:
+        source = self._asked[feature]
+        try:
+            return self._columns.read(source, value)
+        except ValueError as error:
+            raise refusal(feature, value, self._columns.expected(source)) from error
+
+    def _answer_inner(self) -> None:
+        wanted = self._wanted or ()
+        self._inner.observe(dict(zip(wanted, self._columns.values(wanted, self._held), strict=True)))

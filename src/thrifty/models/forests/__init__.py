@@ -1,0 +1,1 @@
+"""Forests in one flat structure: converters, costs, sessions, and tree outputs as features."""

@@ -1,0 +1,85 @@
+"""Reading other people's forests: which reader understands which model.
+
+The libraries are never imported. A model is known by the name and package of its class or of a base of it, and read
+through what it publishes: attributes, or its own text format.
+
+    scikit_learn.py   arrays of fitted estimators        single_precision.py   thresholds on rounded values
+    lightgbm.py       the text that LightGBM saves
+    xgboost.py        the JSON that XGBoost saves
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from thrifty.models.forests.converters import lightgbm, scikit_learn, xgboost
+from thrifty.models.forests.forest import Forest
+from thrifty.models.forests.task import task_of
+
+
+def ours(model: Any) -> Forest:
+    """Read an estimator of ours, which has a forest already."""
+    forest = model.forest_
+    if forest.task and forest.feature_names:
+        return forest
+    names = forest.feature_names or getattr(model, "feature_names_in_", None)
+    return forest.replace(task=forest.task or task_of(model), feature_names=names)
+
+
+READERS: dict[tuple[str, str], Callable[[Any], Forest]] = {
+    ("sklearn", "ForestRegressor"): scikit_learn.averaged_values,
+    ("sklearn", "ForestClassifier"): scikit_learn.averaged_probabilities,
+    ("sklearn", "DecisionTreeRegressor"): scikit_learn.averaged_values,
+    ("sklearn", "DecisionTreeClassifier"): scikit_learn.averaged_probabilities,
+    ("sklearn", "BaseGradientBoosting"): scikit_learn.gradient_boosting,
+    ("sklearn", "BaseHistGradientBoosting"): scikit_learn.hist_gradient_boosting,
+    ("sklearn", "AdaBoostClassifier"): scikit_learn.ada_boost,
+    ("lightgbm", "LGBMModel"): lightgbm.estimator,
+    ("lightgbm", "Booster"): lightgbm.booster,
+    ("xgboost", "XGBModel"): xgboost.estimator,
+    ("xgboost", "Booster"): xgboost.booster,
+    ("thrifty", "ForestEstimator"): ours,
+}
+
+
+def reader_of(model: Any) -> Callable[[Any], Forest] | None:
+    """Return the function that reads such a model, fitted or not; None if there is none."""
+    if isinstance(getattr(model, "forest_", None), Forest):
+        return ours
+    ancestry = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(model).__mro__]
+    return next((READERS[kind] for kind in ancestry if kind in READERS), None)
+
+
+def is_fitted(model: Any) -> bool:
+    """Tell whether a model that can be read has trees; a Booster always has."""
+    if not hasattr(model, "fit"):
+        return True
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def convert(model: Any) -> Forest:
+    """Read the trees of a fitted model.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> convert(DecisionTreeRegressor().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]))
+    Forest(1 tree, 5 nodes, 1 of 1 features read)
+    >>> convert("forest")
+    Traceback (most recent call last):
+    TypeError: 'forest' is no forest. Pass a Forest, or a fitted forest of scikit-learn, LightGBM or XGBoost.
+    """
+    if (read := reader_of(model)) is None:
+        shown = model if isinstance(model, str | int | float) else type(model)
+        raise TypeError(
+            f"{shown!r} is no forest. Pass a Forest, or a fitted forest of scikit-learn, LightGBM or XGBoost."
+        )
+    if not is_fitted(model):
+        raise NotFittedError(f"{type(model).__name__} is not fitted, so it has no trees. Call its fit first.")
+    return read(model)

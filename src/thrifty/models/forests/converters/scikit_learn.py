@@ -1,0 +1,171 @@
+"""Forests of scikit-learn, read from the arrays of its fitted estimators."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
+
+from thrifty.models.forests.converters.single_precision import at_most
+from thrifty.models.forests.forest import LEAF, Forest, Tree
+from thrifty.models.forests.task import Task
+
+INVERSE_LINKS = {"IdentityLink": "identity", "LogLink": "log"}  # of histogram gradient boosting for regression
+
+
+def averaged_values(model: Any) -> Forest:
+    """Read a random forest, extra trees or a single tree for regression; its outputs add up to ``predict``."""
+    trees = _trees_of(model)
+    task = Task(averaged=True, prior=_mean_root(trees, _values))
+    return _summed(model, trees, lambda tree: _values(tree) / len(trees), task)
+
+
+def averaged_probabilities(model: Any) -> Forest:
+    """Read a random forest, extra trees or a single tree for classification; outputs add up to ``predict_proba``."""
+    if model.n_outputs_ > 1:
+        raise ValueError(f"{type(model).__name__}: predicts {model.n_outputs_} targets; expected one.")
+    trees = _trees_of(model)
+    task = Task(
+        "classification",
+        link="probability",
+        classes=tuple(model.classes_.tolist()),
+        averaged=True,
+        prior=_mean_root(trees, _probabilities),
+    )
+    return _summed(model, trees, lambda tree: _probabilities(tree) / len(trees), task)
+
+
+def gradient_boosting(model: Any) -> Forest:
+    """Read gradient boosting; outputs and base add up to ``decision_function``, or ``predict`` in regression."""
+    if not (isinstance(model.init_, str) or type(model.init_).__name__.startswith("Dummy")):
+        raise ValueError(
+            f"{type(model).__name__}: init is {model.init_!r}, but a Forest starts from a constant. "
+            "Leave init at its default, or pass 'zero'."
+        )
+    base = model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0]
+    task = _boosted_task(model, scale=2.0 if model.loss == "exponential" else 1.0)
+    return _summed(model, model.estimators_.ravel(), lambda tree: model.learning_rate * _values(tree), task, base)
+
+
+def hist_gradient_boosting(model: Any) -> Forest:
+    """Read histogram gradient boosting, which compares in double precision."""
+    categories = _Categories(model)
+    link = "identity" if is_classifier(model) else INVERSE_LINKS[type(model._loss.link).__name__]
+    return Forest.from_trees(
+        [_hist_tree(predictor, categories) for trees in model._predictors for predictor in trees],
+        n_features=model.n_features_in_,
+        base=np.ravel(model._baseline_prediction),
+        feature_names=getattr(model, "feature_names_in_", None),
+        task=_boosted_task(model, link=link),
+    )
+
+
+def ada_boost(model: Any) -> Forest:
+    """Read AdaBoostClassifier; its outputs, weighted votes of the trees, add up to ``decision_function``."""
+    weights = iter(model.estimator_weights_ / model.estimator_weights_.sum())
+    task = _boosted_task(model, scale=1 / (len(model.classes_) - 1))
+    return _summed(model, model.estimators_, lambda tree: votes(tree.value[:, 0]) * next(weights), task)
+
+
+def votes(proportions: np.ndarray) -> np.ndarray:
+    """Return 1 for the class that a leaf prefers and -1 / (n_classes - 1) for any other; +-2 if there are two."""
+    n_classes = proportions.shape[1]
+    votes = np.full(proportions.shape, -1 / (n_classes - 1))
+    votes[np.arange(len(votes)), proportions.argmax(axis=1)] = 1.0
+    return votes[:, 1:] - votes[:, :1] if n_classes == 2 else votes
+
+
+def _boosted_task(model: Any, link: str = "identity", scale: float = 1.0) -> Task:
+    if is_classifier(model):
+        return Task("classification", scale=scale, classes=tuple(model.classes_.tolist()))
+    return Task(link=link)
+
+
+def _trees_of(model: Any) -> list[Any]:
+    return model.estimators_ if hasattr(model, "estimators_") else [model]
+
+
+def _summed(model: Any, estimators: Any, values: Callable[[Any], np.ndarray], task: Task, base: Any = None) -> Forest:
+    if strangers := [each for each in estimators if not hasattr(each, "tree_")]:
+        raise ValueError(f"{type(model).__name__}: is made of {type(strangers[0]).__name__}s; expected decision trees.")
+    takes_nan = get_tags(model).input_tags.allow_nan
+    trees = [_tree(each.tree_, values(each.tree_), takes_nan) for each in estimators]
+    return Forest.from_trees(
+        trees,
+        n_features=model.n_features_in_,
+        base=np.zeros(trees[0].value.shape[1]) if base is None else base,
+        feature_names=getattr(model, "feature_names_in_", None),
+        task=task,
+    )
+
+
+def _tree(tree: Any, value: np.ndarray, takes_nan: bool) -> Tree:
+    leaf = tree.children_left < 0
+    return Tree(
+        feature=np.where(leaf, LEAF, tree.feature),
+        threshold=at_most(tree.threshold),
+        left=tree.children_left,
+        right=tree.children_right,
+        value=value,
+        missing_left=tree.missing_go_to_left.astype(bool) if takes_nan else None,
+    )
+
+
+def _values(tree: Any) -> np.ndarray:
+    return tree.value[:, :, 0]
+
+
+def _probabilities(tree: Any) -> np.ndarray:
+    """Return the class proportions at each node; for two classes those of the second alone say it all."""
+    proportions = tree.value[:, 0]
+    return proportions[:, 1:] if proportions.shape[1] == 2 else proportions
+
+
+def _mean_root(estimators: Any, values: Callable[[Any], np.ndarray]) -> tuple[float, ...]:
+    """Return what the roots say on average: what is known of a row of which nothing is known."""
+    return tuple(np.mean([values(each.tree_)[0] for each in estimators], axis=0).tolist())
+
+
+class _Categories:
+    """How histogram gradient boosting numbers columns and categories: those of categories first, values in order."""
+
+    def __init__(self, model: Any):
+        chosen = np.zeros(model.n_features_in_, dtype=bool) if model.is_categorical_ is None else model.is_categorical_
+        self.column_of = np.concatenate([np.flatnonzero(chosen), np.flatnonzero(~chosen)])
+        encoder = model._preprocessor.named_transformers_["encoder"] if chosen.any() else None
+        self._codes = [_codes(values) for values in encoder.categories_] if encoder else []
+
+    def split(self, column: int, words: np.ndarray) -> tuple[list[int], list[int]]:
+        """Return the categories of a column that go left, and those that go right."""
+        codes = self._codes[column]
+        goes_left = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)[: len(codes)]
+        return codes[goes_left].tolist(), codes[~goes_left].tolist()
+
+
+def _codes(values: np.ndarray) -> np.ndarray:
+    """Return the categories themselves where they are whole numbers, else their positions."""
+    known = values[[value == value for value in values]]
+    whole = np.issubdtype(known.dtype, np.number) and (known >= 0).all() and (known == np.rint(known)).all()
+    return known.astype(np.int64) if whole else np.arange(len(known))
+
+
+def _hist_tree(predictor: Any, categories: _Categories) -> Tree:
+    nodes = predictor.nodes
+    left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
+    missing_left = nodes["missing_go_to_left"].astype(bool)
+    sets = {}
+    for k in np.flatnonzero(nodes["is_categorical"] & ~nodes["is_leaf"].astype(bool)).tolist():
+        words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][k]]
+        sets[k], others = categories.split(int(nodes["feature_idx"][k]), words)
+        if missing_left[k]:  # so do unknown categories, but here it is those listed that go left
+            sets[k], left[k], right[k], missing_left[k] = others, right[k], left[k], False
+    return Tree(
+        feature=np.where(nodes["is_leaf"], LEAF, categories.column_of[nodes["feature_idx"]]),
+        threshold=nodes["num_threshold"],
+        left=left,
+        right=right,
+        value=nodes["value"][:, None],
+        missing_left=missing_left,
+        categories=sets,
+    )

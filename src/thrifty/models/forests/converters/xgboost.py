@@ -1,0 +1,88 @@
+"""Forests of XGBoost, read from the JSON that it saves.
+
+XGBoost rounds values to float32 and goes left where they are less than the threshold. Leaves keep their values where
+splits keep their thresholds. Of categories it lists those that go right, so such splits are turned around.
+"""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from thrifty.models.forests.converters.single_precision import less_than
+from thrifty.models.forests.forest import LEAF, Forest, Tree
+from thrifty.models.forests.task import Task
+
+LINKS = {
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), "log"),
+    "reg:logistic": "logit",
+}
+
+
+def estimator(model: Any) -> Forest:
+    """Read a fitted XGBoost estimator, up to its best iteration if it was stopped early."""
+    if not np.isnan(model.missing):
+        raise ValueError(f"{type(model).__name__}: missing is {model.missing!r}; a Forest can only represent NaN.")
+    boosted, best = model.get_booster(), getattr(model, "best_iteration", None)
+    averaged = type(model).__name__.startswith("XGBRF")
+    return booster(boosted if best is None else boosted[: best + 1], getattr(model, "classes_", None), averaged)
+
+
+def booster(model: Any, classes: Any = None, averaged: bool = False) -> Forest:
+    """Read a Booster; outputs and base add up to ``predict(output_margin=True)``."""
+    learner = json.loads(model.save_raw("json"))["learner"]
+    boosted, parameters = learner["gradient_booster"], learner["learner_model_param"]
+    if boosted["name"] == "gblinear":
+        raise ValueError("XGBoost: booster is 'gblinear', which has no trees. Train with 'gbtree'.")
+    grown = boosted.get("gbtree", boosted)["model"]
+    shares = boosted.get("weight_drop", [1.0] * len(grown["trees"]))  # of DART
+    trees = [_tree(tree, share) for tree, share in zip(grown["trees"], shares, strict=True)]
+    n_features, n_scores = int(parameters["num_feature"]), max(int(parameters[f"num_{k}"]) for k in ("class", "target"))
+
+    def forest(base: np.ndarray) -> Forest:
+        return Forest.from_trees(
+            trees,
+            n_features=n_features,
+            base=base,
+            score_of=grown["tree_info"],
+            feature_names=model.feature_names,
+            task=_task(learner["objective"]["name"], n_scores, classes, averaged),
+        )
+
+    # The base is saved in a form that depends on objective and version; it is what the trees leave to be explained.
+    row = np.zeros((1, n_features))
+    margin = model.inplace_predict(row, predict_type="margin", validate_features=False).reshape(1, n_scores)
+    return forest((margin - forest(np.zeros(n_scores)).scores(row))[0])
+
+
+def _task(objective: str, n_scores: int, classes: Any, averaged: bool) -> Task:
+    family, _, _ = objective.partition(":")
+    if classes is not None or family in ("binary", "multi"):
+        labels = range(max(n_scores, 2)) if classes is None else np.asarray(classes).tolist()
+        return Task("classification", classes=tuple(labels), averaged=averaged)
+    if family == "rank":
+        return Task("ranking", averaged=averaged)
+    return Task(link=LINKS.get(objective, "identity"), averaged=averaged)
+
+
+def _tree(tree: dict[str, Any], share: float) -> Tree:
+    if int(tree["tree_param"]["size_leaf_vector"]) > 1:
+        raise ValueError("XGBoost: a tree has a vector in each leaf, which a Forest cannot represent. Train without.")
+    left, right, number = (np.array(tree[key]) for key in ("left_children", "right_children", "split_conditions"))
+    number, missing_left = number.astype(np.float32), np.array(tree["default_left"], dtype=bool)
+    turned = np.array(tree["categories_nodes"], dtype=np.int64)
+    left[turned], right[turned] = right[turned], left[turned]
+    return Tree(
+        feature=np.where(left < 0, LEAF, tree["split_indices"]),
+        threshold=less_than(number),
+        left=left,
+        right=right,
+        value=share * number.astype(np.float64)[:, None],
+        missing_left=missing_left ^ np.isin(np.arange(len(left)), turned),
+        categories=_categories(tree),
+    )
+
+
+def _categories(tree: dict[str, Any]) -> dict[int, list[int]]:
+    at = zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True)
+    return {node: tree["categories"][first : first + size] for node, first, size in at}

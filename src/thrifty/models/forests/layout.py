@@ -1,0 +1,156 @@
+"""The arrays of a forest: checked, explored, and laid out for the kernels.
+
+Kernels index without looking, and forests also come from files; so every index is checked here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thrifty.kernels.forest import ForestArrays
+
+if TYPE_CHECKING:
+    from thrifty.models.forests.forest import Forest
+
+LEAF = -1  # stands in `feature` for a node that has no children
+MOST_CATEGORIES = 2**24  # codes are bits of a set, so a huge one would need a huge set
+WORD = 64  # bits
+
+
+def column(values: Any, name: str, dtype: type) -> np.ndarray:
+    """Return values as a frozen column of a type that holds them all."""
+    array = np.array(values)
+    if array.ndim != 1 or not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise ValueError(f"Forest: {name} has shape {array.shape} and dtype {array.dtype}; expected {dtype.__name__}s.")
+    return frozen(array.astype(dtype))
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return the array, read-only from now on."""
+    array.setflags(write=False)
+    return array
+
+
+def within(indices: np.ndarray, first: int, end: int) -> bool:
+    """Tell whether all indices are in first..end - 1."""
+    return not indices.size or bool(indices.min() >= first and indices.max() < end)
+
+
+def category_sets(categories: Mapping[int, Sequence[int]] | None, feature: np.ndarray) -> dict[int, tuple[int, ...]]:
+    """Return the codes that go left at each node that splits on categories, in order."""
+    sets: dict[int, tuple[int, ...]] = {}
+    for node, codes in (categories or {}).items():
+        given = np.unique(np.asarray(codes))
+        if not (0 <= node < len(feature) and feature[node] != LEAF):
+            raise ValueError(f"Forest: categories has node {node}, which is no split. Name nodes that have children.")
+        whole = np.issubdtype(given.dtype, np.integer) or given.size == 0
+        if not (whole and within(given, 0, MOST_CATEGORIES)):
+            raise ValueError(
+                f"Forest: categories of node {node} are {shown(given)}; expected whole numbers from 0 to "
+                f"{MOST_CATEGORIES - 1}."
+            )
+        sets[int(node)] = tuple(given.tolist())
+    return sets
+
+
+def flat_sets(categories: Mapping[int, tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return category sets as the nodes, how many codes each has, and the codes of all."""
+    nodes, sizes = [*categories], [len(codes) for codes in categories.values()]
+    codes = [code for codes in categories.values() for code in codes]
+    return np.array(nodes, dtype=np.int64), np.array(sizes, dtype=np.int64), np.array(codes, dtype=np.int64)
+
+
+def sets_of(nodes: np.ndarray, sizes: np.ndarray, codes: np.ndarray) -> dict[int, np.ndarray]:
+    """Return the category sets that `flat_sets` took apart."""
+    return dict(zip(nodes.tolist(), np.split(codes, np.cumsum(sizes))[:-1], strict=True))
+
+
+def shown(values: np.ndarray) -> str:
+    """Return the first few of many values."""
+    return str(values.tolist()) if len(values) <= 5 else f"{values[:5].tolist()}..."
+
+
+def refuse_misfits(forest: Forest) -> None:
+    """Check every index and length."""
+    n_nodes, inner = len(forest.feature), forest.feature != LEAF
+    if forest.value.ndim != 2 or forest.base.ndim != 1:
+        raise ValueError(
+            f"Forest: value has shape {forest.value.shape} and base {forest.base.shape}; expected a table."
+        )
+    for name in ("threshold", "left", "right", "value", "missing_left"):
+        if len(array := getattr(forest, name)) != n_nodes:
+            raise ValueError(f"Forest: {name} has {len(array)} entries for {n_nodes} nodes. Pass one each.")
+    if len(forest.score_of) != forest.n_outputs:
+        raise ValueError(f"Forest: score_of has {len(forest.score_of)} entries for {forest.n_outputs} outputs.")
+    if not len(forest.starts):
+        raise ValueError("Forest: there are no trees. Pass at least one.")
+    for name, indices, end in (
+        ("feature", forest.feature[inner], forest.n_features),
+        ("left", forest.left[inner], n_nodes),
+        ("right", forest.right[inner], n_nodes),
+        ("starts", forest.starts, n_nodes),
+        ("score_of", forest.score_of, len(forest.base)),
+    ):
+        if not within(indices, 0, end):
+            raise ValueError(f"Forest: {name} holds an index outside 0..{end - 1}.")
+    if np.isnan(forest.threshold[inner]).any():
+        raise ValueError("Forest: a threshold is NaN; expected numbers.")
+    if not (np.isfinite(forest.value[~inner]).all() and np.isfinite(forest.base).all()):
+        raise ValueError("Forest: a leaf or the base is not finite; expected finite numbers.")
+
+
+def explore(forest: Forest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Go down all trees level by level; return their depths, what they read, and the tree of each node (-1: none)."""
+    depth = np.zeros(forest.n_trees, dtype=np.int64)
+    reads = np.zeros((forest.n_trees, forest.n_features), dtype=bool)
+    reached, tree_of = np.zeros((2, len(forest.feature)), dtype=np.int64)
+    tree_of -= 1
+    node, tree, level = forest.starts, np.arange(forest.n_trees), 0
+    while node.size:
+        reached += np.bincount(node, minlength=len(reached))
+        if (twice := np.flatnonzero(reached > 1)).size:
+            raise ValueError(f"Forest: node {twice[0]} is reached in two ways; expected trees.")
+        tree_of[node], depth[tree] = tree, level
+        inner = forest.feature[node] != LEAF
+        node, tree, level = node[inner], tree[inner], level + 1
+        reads[tree, forest.feature[node]] = True
+        node, tree = np.concatenate([forest.left[node], forest.right[node]]), np.concatenate([tree, tree])
+    return depth, frozen(reads), tree_of
+
+
+def laid_out(forest: Forest, depth: np.ndarray, tree_of: np.ndarray) -> ForestArrays:
+    """Return the forest as the kernels see it."""
+    leaf, itself = forest.feature == LEAF, np.arange(len(forest.feature))
+    category_set, words = _packed(forest.categories, len(leaf))
+    categorical = np.zeros(forest.n_trees + 1, dtype=bool)  # the last entry serves nodes of no tree
+    categorical[tree_of[category_set > 0]] = True
+    return ForestArrays(
+        feature=np.where(leaf, forest.n_features, forest.feature).astype(np.uint32),
+        threshold=np.where(leaf, np.inf, forest.threshold),
+        left=np.where(leaf, itself, forest.left).astype(np.uint32),
+        right=np.where(leaf, itself, forest.right).astype(np.uint32),
+        missing_right=~leaf & ~forest.missing_left,
+        category_set=category_set,
+        category_words=words,
+        categorical=categorical[:-1].copy(),
+        value=forest.value.copy(),
+        root=forest.starts.astype(np.uint32),
+        depth=depth,
+        base=forest.base.copy(),
+        score_of=forest.score_of.reshape(forest.n_trees, -1).astype(np.uint32),
+    )
+
+
+def _packed(categories: Mapping[int, tuple[int, ...]], n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pack the sets as the kernels expect them: the number of words, then the words; 0 stands for no set."""
+    at, words = np.zeros(n_nodes, dtype=np.uint32), [0]
+    for node, codes in categories.items():
+        at[node] = len(words)
+        n_words = codes[-1] // WORD + 1 if codes else 0
+        words += [n_words, *([0] * n_words)]
+        for code in codes:
+            words[at[node] + 1 + code // WORD] |= 1 << code % WORD
+    return at, np.array(words, dtype=np.uint64)

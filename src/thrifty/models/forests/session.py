@@ -1,0 +1,102 @@
+"""One row on its way through a forest: trees in order, a feature when the path first comes to a split on it.
+
+All of it is plain Python on plain numbers. Between two questions lie a handful of splits, and those take less time
+than a call of a compiled kernel.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from thrifty.models.forests.forest import LEAF
+from thrifty.models.forests.priced_forest import PricedForest
+from thrifty.models.session import Acquire, Feature, Session, Stop
+
+Answer = Callable[[list[float], int], tuple[Any, Any]]
+
+
+class ForestSession(Session):
+    """A row that buys its way through the rounds of a forest.
+
+    The evaluation of the rounds that a row enters is announced with the next feature that it asks for. If it asks for
+    none, the evaluation is announced in a step without features before the session stops.
+
+    Parameters
+    ----------
+    priced : PricedForest
+    cap : float
+        The most that may be spent.
+    ids : sequence
+        What the columns are called.
+    answer : callable
+        Turns the sums after a round, and the number of that round, into prediction and score.
+    """
+
+    def __init__(self, priced: PricedForest, cap: float, ids: Sequence[Feature], answer: Answer):
+        super().__init__()
+        self._priced, self._cap, self._ids, self._answer = priced, cap, ids, answer
+        self._row: list[Any] = [None] * priced.forest.n_features
+        self._paid = bytearray(len(priced.units.ticks))
+        self._spent = self._announced = 0.0  # in ticks
+        self._sums, self._exit = priced.forest.base.tolist(), -1
+        self._asked = LEAF
+        self._walk = self._walking()
+
+    def _plan(self) -> Acquire | Stop:
+        return next(self._walk)
+
+    def _walking(self) -> Iterator[Acquire | Stop]:
+        """Go through the rounds, with a stop at every feature that is not there yet."""
+        row, steps, leaves, trees = self._row, self._priced.steps, self._priced.leaves, self._priced.trees
+        for stage, (ticks, round_trees) in enumerate(self._priced.rounds):
+            if not self._affords(ticks):
+                yield from self._end("cap")
+            self._spent += ticks
+            trial = self._sums.copy()
+            for node, scores in trees[round_trees]:
+                while step := steps[node]:
+                    feature, threshold, left, right, missing_left, codes = step
+                    x = row[feature]
+                    if x is None:
+                        if not self._affords(self._price(feature)):
+                            yield from self._end("cap")
+                        yield self._ask(feature)
+                        x = row[feature]
+                    if x <= threshold:
+                        node = left
+                    elif x > threshold:
+                        node = right
+                    elif x != x:
+                        node = left if missing_left else right
+                    else:
+                        node = left if x >= 0 and int(x) in codes else right
+                for score, value in zip(scores, leaves[node], strict=True):
+                    trial[score] += value
+            self._sums, self._exit = trial, stage
+        yield from self._end("done")
+
+    def _ask(self, feature: int) -> Acquire:
+        self._asked = feature
+        due = self._spent + self._price(feature) - self._announced
+        return Acquire((self._ids[feature],), due / self._priced.units.scale)
+
+    def _end(self, reason: str) -> Iterator[Acquire | Stop]:
+        """Announce evaluation that has not been announced yet, then stop."""
+        if self._spent > self._announced:
+            yield Acquire((), (self._spent - self._announced) / self._priced.units.scale)
+        prediction, score = self._answer(self._sums, self._exit)
+        yield Stop(prediction, score, self._exit, reason)
+
+    def _receive(self, values: list[float]) -> None:
+        if values:
+            self._spent += self._price(self._asked)
+            for unit, _ in self._priced.bills[self._asked]:
+                self._paid[unit] = True
+            self._row[self._asked] = float(values[0])  # a float32 would be compared in single precision
+        self._announced = self._spent
+        self.spend = self._spent / self._priced.units.scale
+
+    def _price(self, feature: int) -> float:
+        return sum(ticks for unit, ticks in self._priced.bills[feature] if not self._paid[unit])
+
+    def _affords(self, ticks: float) -> bool:
+        return (self._spent + ticks) / self._priced.units.scale <= self._cap

@@ -1,0 +1,1 @@
+"""Greedy least squares: ASTC and the cost-weighted l1 model."""

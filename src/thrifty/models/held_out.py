@@ -1,0 +1,54 @@
+"""Rows held out for validation: rows that the user passes, or a share of the training rows."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+from sklearn.utils.validation import validate_data
+
+from thrifty.metrics.scoring import query_metric
+from thrifty.models.rows import Rows
+
+
+def given_rows(estimator: Any, given: Any) -> Rows:
+    """Check the rows that the user passes for validation: a tuple (X, y) or (X, y, qid)."""
+    owner, scoring = type(estimator).__name__, estimator.scoring
+    if not isinstance(given, tuple | list) or len(given) not in (2, 3):
+        raise ValueError(f"{owner}: validation is {given!r}; expected a tuple (X, y) or (X, y, qid).")
+    X, y, qid = (*given, None)[:3]
+    if query_metric(scoring) and qid is None:
+        raise ValueError(f"{owner}: scoring={scoring!r} is computed by query. Pass validation=(X, y, qid).")
+    X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+    y = np.asarray(y)
+    for name, column in (("y", y), ("qid", y if qid is None else np.asarray(qid))):
+        if column.shape != (len(X),):
+            raise ValueError(f"{owner}: {name} of validation has shape {column.shape} for {len(X)} rows.")
+    if is_classifier(estimator) and (unknown := np.setdiff1d(y, estimator.classes_)).size:
+        raise ValueError(f"{owner}: validation has class {unknown.tolist()[0]!r}, which is not in y of fit.")
+    return Rows(X, y, np.ones(len(X)), None if qid is None else np.asarray(qid))
+
+
+def hold_out(estimator: Any, rows: Rows) -> tuple[Rows, Rows]:
+    """Return the rows to fit and the rows held out: whole queries, or a share of every class."""
+    if query_metric(estimator.scoring) and rows.qid is None:
+        raise ValueError(
+            f"{type(estimator).__name__}: scoring={estimator.scoring!r} is computed by query. "
+            "Pass qid= to fit, one query per row."
+        )
+    kept, held = _split(estimator, rows)
+    return rows.take(kept), rows.take(held)
+
+
+def _split(estimator: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    fraction, y = estimator.validation_fraction, rows.y
+    options = {"n_splits": 1, "test_size": fraction, "random_state": estimator.random_state}
+    if rows.qid is not None:
+        return next(GroupShuffleSplit(**options).split(rows.X, y, rows.qid))
+    if is_classifier(estimator) and np.unique(y, return_counts=True)[1].min() * fraction >= 1:
+        return next(StratifiedShuffleSplit(**options).split(rows.X, y))
+    kept, held = next(ShuffleSplit(**options).split(rows.X, y))
+    if is_classifier(estimator):  # a class with too few rows to be divided stays with the rows to fit
+        lost = np.isin(y[held], np.setdiff1d(y, y[kept]))
+        kept, held = np.concatenate([kept, held[lost]]), held[~lost]
+    return kept, held

@@ -1,1 +1,0 @@
-"""Single linear models under a cost penalty."""

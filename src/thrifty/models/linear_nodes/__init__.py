@@ -1,0 +1,1 @@
+"""The structure that trees and cascades of linear nodes share: tree, session and estimator base."""

@@ -1,0 +1,92 @@
+"""Base of every estimator whose fitted form is a tree of linear nodes."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from thrifty.models.base import BudgetedEstimator, Run, drop_single_column
+from thrifty.models.forests.feature_map import BoostedFeatureMap
+from thrifty.models.linear_nodes.mapped import MappedTree
+from thrifty.models.linear_nodes.session import TreeSession
+from thrifty.models.linear_nodes.stages import stages_of
+from thrifty.models.linear_nodes.tree import LinearTree
+from thrifty.models.outline import Columns, Outline
+from thrifty.models.session import Session
+from thrifty.models.soundness import is_numbers, require
+
+
+class TreeEstimator(BudgetedEstimator):
+    """The two drivers of a fitted tree of linear nodes.
+
+    Attributes
+    ----------
+    tree_ : LinearTree
+        The fitted nodes. With a feature map they are linear in the outputs of its trees.
+    feature_map_ : BoostedFeatureMap or None
+        The feature map, if the nodes are not linear in the columns of X.
+    """
+
+    tree_: LinearTree
+    feature_map_: Any = None
+    _fill: np.ndarray | None = None  # what replaces NaN in X before the feature map is applied
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "tree_")
+
+    def _over_columns(self) -> LinearTree | MappedTree:
+        """Return the tree in terms of the columns of X."""
+        return self.tree_ if self.feature_map_ is None else MappedTree(self.tree_, self.feature_map_, self._fill)
+
+    def _run(self, X: np.ndarray, cap: np.ndarray, qid: np.ndarray | None) -> Run:
+        tree = self._over_columns()
+        scores, exits = tree.run(X, cap)
+        return Run(drop_single_column(scores), partial(tree.acquired_at, exits), tree.spent_at(exits), exits)
+
+    def _start(self, cap: float) -> Session:
+        session = TreeSession(self.tree_, cap, self._answer_one)
+        tree = self._over_columns()
+        return tree.translated(session, self._feature_ids()) if isinstance(tree, MappedTree) else session
+
+    def node_purchases(self) -> np.ndarray:
+        """Mark the columns of X that a row acquires on arriving at each node.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_nodes, n_features_in_)
+        """
+        check_is_fitted(self)
+        return self._over_columns().purchases
+
+    def node_supports(self) -> np.ndarray:
+        """Mark the columns of X that each node's own model weighs, bought there or before.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_nodes, n_features_in_)
+            With a feature map: the columns read by the trees whose outputs the node weighs.
+        """
+        check_is_fitted(self)
+        return self._over_columns().supports
+
+    def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
+        label = columns.labels.__getitem__ if self.feature_map_ is None else "tree {}".format
+        purchases = columns.to_bought(self.node_purchases())
+        stages = stages_of(self.tree_, columns, purchases, label, exits)
+        summary = "Rows buy columns in stages; the values found decide which stage comes next."
+        return self._outlined(columns, summary, stages=stages)
+
+    def refuse_unsound(self) -> None:
+        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
+        super().refuse_unsound()
+        tree, costs = self.tree_, self.cost_model_
+        require(isinstance(tree, LinearTree), "its tree is not a LinearTree")
+        require(len(tree.prior) == self._n_scores(), "its tree has another number of scores")
+        if self.feature_map_ is not None:
+            require(isinstance(self.feature_map_, BoostedFeatureMap), "its feature map is not a BoostedFeatureMap")
+            n_columns = costs.n_features
+            require(self.feature_map_.forest.n_features == n_columns, "its feature map reads other columns")
+            require(self._fill is None or is_numbers(self._fill, n_columns), "it has fill values for other columns")
+            costs = self.feature_map_.cost_model(costs)
+        require(tree.cost_model == costs, "its tree has other costs")

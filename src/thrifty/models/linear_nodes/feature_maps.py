@@ -1,0 +1,75 @@
+"""Fitting with a feature map: from the columns of X to what the nodes are linear in.
+
+Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle. Classifier Cascades and Trees for Minimizing Feature
+Evaluation Cost. JMLR 15, 2014, section 5.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from thrifty.costs import CostModel
+from thrifty.models.forests.converters import is_fitted, reader_of
+from thrifty.models.forests.feature_map import BoostedFeatureMap
+from thrifty.models.forests.forest import Forest
+from thrifty.models.least_squares.moments import TrainingRows
+from thrifty.models.rows import Rows
+
+
+def map_features(estimator: Any, rows: Rows) -> tuple[np.ndarray, CostModel]:
+    """Set the estimator's feature map and return what its nodes are linear in, and what that costs.
+
+    Parameters
+    ----------
+    estimator : TreeEstimator
+        Its parameter ``feature_map`` is None (nodes are linear in the columns of X), a forest (nodes are linear in
+        the outputs of its trees) or a `BoostedFeatureMap`, which also says what evaluating a tree costs. A forest that
+        is not fitted is cloned and fitted to the rows, a regressor on the positions of the classes.
+    rows : Rows
+        The training rows.
+
+    Returns
+    -------
+    values : ndarray of shape (n, n_outputs)
+        The columns of X, or the outputs of the feature map.
+    cost_model : CostModel
+        What the outputs cost.
+    """
+    estimator.feature_map_, estimator._fill = None, None
+    if estimator.feature_map is None:
+        return rows.X, estimator.cost_model_
+    filled = TrainingRows(rows.X, np.empty((len(rows), 0)), rows.weight)
+    estimator.feature_map_ = feature_map = _resolved(estimator, filled.X, rows)
+    given = estimator.feature_map
+    came_fitted = isinstance(given, BoostedFeatureMap) or is_fitted(given)
+    knows_missing = came_fitted and feature_map.forest.knows_missing  # a forest fitted here never saw NaN
+    estimator._fill = None if knows_missing else filled.fill
+    outputs = feature_map.transform(rows.X if knows_missing else filled.X)
+    return outputs, feature_map.cost_model(estimator.cost_model_)
+
+
+def _resolved(estimator: Any, X: np.ndarray, rows: Rows) -> BoostedFeatureMap:
+    given = estimator.feature_map
+    if reader_of(given) and not is_fitted(given):
+        y = np.unique(rows.y, return_inverse=True)[1] if is_classifier(estimator) else rows.y  # not all take strings
+        given = clone(given).fit(X, y, sample_weight=rows.weight)
+    feature_map = given if isinstance(given, BoostedFeatureMap) else BoostedFeatureMap(given)
+    _refuse_other_columns(estimator, feature_map.forest)
+    return feature_map
+
+
+def _refuse_other_columns(estimator: Any, forest: Forest) -> None:
+    """Refuse a forest that was fitted on other columns; LightGBM replaces blanks in names."""
+    owner, names = type(estimator).__name__, getattr(estimator, "feature_names_in_", None)
+    if forest.n_features != estimator.n_features_in_:
+        raise ValueError(
+            f"{owner}: feature_map was fitted on {forest.n_features} columns but X has {estimator.n_features_in_}. "
+            "Fit both on the same columns."
+        )
+    for theirs, ours in zip(forest.feature_names or (), names if names is not None else (), strict=False):
+        if theirs.replace(" ", "_") != ours.replace(" ", "_"):
+            raise ValueError(
+                f"{owner}: feature_map was fitted with column {theirs!r} where X has {ours!r}. "
+                "Fit both on the same columns in the same order."
+            )

@@ -1,0 +1,94 @@
+"""The stages of a tree of linear nodes, for its outline."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from thrifty.models.linear_nodes.tree import END, ROOT, LinearTree
+from thrifty.models.outline import Columns, Stage
+
+MAX_TERMS = 4  # terms of a rule that are shown
+
+
+def stages_of(
+    tree: LinearTree,
+    columns: Columns,
+    purchases: np.ndarray,
+    label: Callable[[int], str],
+    exits: np.ndarray | None,
+) -> Stage:
+    """Return the first stage of a tree, with all stages after it.
+
+    Parameters
+    ----------
+    tree : LinearTree
+    columns : Columns
+        Names of the columns that are bought.
+    purchases : ndarray of bool, shape (n_nodes, n_bought)
+        The columns that are bought on arriving at each node.
+    label : callable
+        Returns the name of a column that the nodes are linear in.
+    exits : ndarray of int or None
+        Where some rows ended, to compute the share of rows at each stage.
+    """
+    return _StageReader(tree, columns, purchases, label, exits).stage(ROOT, "every row")
+
+
+class _StageReader:
+    """Reads stages off a tree; consecutive nodes with no decision between them are one stage."""
+
+    def __init__(
+        self,
+        tree: LinearTree,
+        columns: Columns,
+        purchases: np.ndarray,
+        label: Callable[[int], str],
+        exits: np.ndarray | None,
+    ):
+        self.tree, self.columns, self.purchases, self.label, self.exits = tree, columns, purchases, label, exits
+
+    def stage(self, node: int, who: str) -> Stage:
+        tree, parent = self.tree, int(self.tree.parent[node])
+        share = self._share(node)
+        while tree.upper[node] == tree.lower[node] != END:
+            node = int(tree.upper[node])
+        cost, paid = float(tree.price_between(parent, node)), float(tree.path_cost[node])
+        names = self.columns.marked(self._held(node) & ~self._held(parent))
+        if tree.upper[node] == tree.lower[node]:
+            return Stage(who, names, cost, paid, share)
+        children = [self._child(node, int(tree.upper[node]), "yes"), self._child(node, int(tree.lower[node]), "no")]
+        return Stage(who, names, cost, paid, share, self._rule(node), children)
+
+    def _child(self, node: int, child: int, answer: str) -> Stage:
+        if child != END:
+            return self.stage(child, answer)
+        share = None if self.exits is None else float(np.mean(self.exits == node))
+        return Stage(answer, [], 0.0, float(self.tree.path_cost[node]), share)
+
+    def _held(self, node: int) -> np.ndarray:
+        """Return the columns that a row holds at a node."""
+        held = np.zeros(self.purchases.shape[1], dtype=bool)
+        while node != END:
+            held |= self.purchases[node]
+            node = int(self.tree.parent[node])
+        return held
+
+    def _share(self, node: int) -> float | None:
+        """Return the share of rows that end at a node or below it."""
+        if self.exits is None:
+            return None
+        below = np.zeros(self.tree.n_nodes, dtype=bool)
+        below[node] = True
+        for k in range(node + 1, self.tree.n_nodes):  # a child follows its parent
+            below[k] = below[self.tree.parent[k]]
+        return float(np.mean((self.exits != END) & below[self.exits]))
+
+    def _rule(self, node: int) -> str:
+        """Write the inequality that sends a row to the upper child, its largest weights first."""
+        arrays = self.tree.arrays
+        path = slice(*arrays.at[node : node + 2].tolist())
+        weights, features = arrays.projection[path], arrays.features[path].astype(int)
+        largest = np.argsort(-np.abs(weights), kind="stable")[:MAX_TERMS]
+        terms = " ".join(f"{weights[k]:+.3g} {self.label(int(features[k]))}" for k in largest if weights[k])
+        rest = " ..." if np.count_nonzero(weights) > MAX_TERMS else ""
+        return f"{terms.removeprefix('+')}{rest} > {arrays.threshold[node] - arrays.projection_intercept[node]:.3g}"

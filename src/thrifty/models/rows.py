@@ -1,0 +1,70 @@
+"""Rows of training data: features, targets, weights and queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """``n`` rows of training data.
+
+    Attributes
+    ----------
+    X : array, sparse matrix or frame of shape (n, n_features)
+    y : ndarray of shape (n,)
+        The targets, as the user gave them.
+    weight : ndarray of shape (n,) or None
+        How often each row counts; None means once.
+    qid : ndarray of shape (n,) or None
+        The query that each row belongs to, if there are queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = Rows(np.zeros((3, 2)), np.array([1.0, 2.0, 3.0]), np.ones(3))
+    >>> rows.take(np.array([0, 2])).y
+    array([1., 3.])
+    """
+
+    X: Any
+    y: np.ndarray
+    weight: Any = None
+    qid: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, index: np.ndarray) -> Rows:
+        """Return the rows at some positions, or where a boolean mask is True."""
+        y, weight, qid = (None if each is None else each[index] for each in (self.y, self.weight, self.qid))
+        return Rows(_safe_indexing(self.X, index), np.asarray(y), weight, qid)
+
+
+def as_counts(weight: np.ndarray) -> np.ndarray:
+    """Return sample weights as numbers of rows: unchanged if all are at least 1, else rescaled to a mean of 1.
+
+    Rules that count rows (``min_samples_leaf``, leverages) then give the same result whether a row is repeated or
+    weighted, and do not break on weights that sum to one.
+    """
+    return weight if weight.min() >= 1 else weight * (weight.size / weight.sum())
+
+
+def checked_queries(qid: Any, n_rows: int, owner: str) -> np.ndarray | None:
+    """Return the queries as an array with one entry per row, or None if there are none.
+
+    Raises
+    ------
+    ValueError
+        If the number of entries is not the number of rows. The message begins with `owner`.
+    """
+    if qid is None:
+        return None
+    queries = np.asarray(qid)
+    if queries.shape != (n_rows,):
+        raise ValueError(f"{owner}: qid has shape {queries.shape} for {n_rows} rows. Pass one query per row.")
+    return queries

@@ -1,0 +1,258 @@
+"""Forests of others as budgeted estimators: they predict what the original predicts, and pay for what they see."""
+
+import copy
+import pickle
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from sklearn.base import clone
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from thrifty import CostError, CostModel, GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
+from thrifty.models.forests.budgeted_forest import BudgetedForestClassifier, BudgetedForestRanker
+from thrifty.models.forests.forest import Forest, Tree
+from thrifty.models.session import drive
+
+random = np.random.default_rng(0)
+X = random.normal(size=(300, 6)).round(2)
+VALUE = X[:, 0] * X[:, 1] + X[:, 3] + random.normal(scale=0.1, size=300)
+COUNT = random.poisson(np.exp(X[:, 2] / 2))
+LABELS = {2: np.where(VALUE > 0, "yes", "no"), 3: np.digitize(VALUE, [-0.5, 0.5])}
+PRICES = CostModel([3.0, 0.7, 1.1, 0.0, 2.0, 5.0], bundles={"panel": ([0, 1, 4], 1.3)})
+CAPS = [0.0, 1.0, 2.4, 4.1, 7.0, np.inf]
+quiet = {"verbose": -1, "n_jobs": 1, "n_estimators": 8}
+brief = {"n_jobs": 1, "n_estimators": 8, "max_depth": 3}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """OpenMP's threads wait busily for each other; where cores are shared that takes seconds."""
+    with threadpool_limits(1, user_api="openmp"):
+        yield
+
+
+def rounding_of(model):
+    return 1e-5 if isinstance(model, xgboost.XGBModel) else 1e-12
+
+
+REGRESSORS = [
+    (RandomForestRegressor(n_estimators=9, max_depth=4, random_state=0), VALUE),
+    (GradientBoostingRegressor(n_estimators=8, random_state=0), VALUE),
+    (HistGradientBoostingRegressor(max_iter=8), VALUE),
+    (HistGradientBoostingRegressor(max_iter=8, loss="poisson"), COUNT),
+    (HistGradientBoostingRegressor(max_iter=8, loss="gamma"), 1 + COUNT),
+    (lightgbm.LGBMRegressor(**quiet), VALUE),
+    (lightgbm.LGBMRegressor(objective="poisson", **quiet), COUNT),
+    (lightgbm.LGBMRegressor(objective="gamma", **quiet), 1 + COUNT),
+    (lightgbm.LGBMRegressor(objective="cross_entropy", **quiet), VALUE > 0),
+    (lightgbm.LGBMRegressor(reg_sqrt=True, **quiet), VALUE),
+    (lightgbm.LGBMRegressor(boosting_type="rf", subsample=0.5, subsample_freq=1, **quiet), VALUE),
+    (xgboost.XGBRegressor(**brief), VALUE),
+    (xgboost.XGBRegressor(objective="count:poisson", **brief), COUNT),
+    (xgboost.XGBRegressor(objective="reg:tweedie", **brief), COUNT),
+    (xgboost.XGBRegressor(objective="reg:logistic", **brief), VALUE > 0),
+    (xgboost.XGBRFRegressor(**brief), VALUE),
+]
+
+
+@pytest.mark.parametrize(("model", "y"), REGRESSORS, ids=lambda each: str(each)[:70])
+def test_regressors_predict_what_the_original_predicts(model, y):
+    budgeted = Forest.from_model(model.fit(X, y)).with_costs(PRICES)
+    np.testing.assert_allclose(budgeted.predict(X), model.predict(X), rtol=rounding_of(model), atol=rounding_of(model))
+
+
+CLASSIFIERS = [
+    RandomForestClassifier(n_estimators=9, max_depth=4, random_state=0),
+    ExtraTreesClassifier(n_estimators=9, max_depth=4, random_state=0),
+    DecisionTreeClassifier(max_depth=3),
+    AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=7, random_state=0),
+    GradientBoostingClassifier(n_estimators=8, random_state=0),
+    HistGradientBoostingClassifier(max_iter=8),
+    lightgbm.LGBMClassifier(**quiet),
+    lightgbm.LGBMClassifier(boosting_type="rf", subsample=0.5, subsample_freq=1, **quiet),
+    xgboost.XGBClassifier(**brief),
+    xgboost.XGBRFClassifier(**brief),
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda model: str(model)[:60])
+def test_classifiers_predict_what_the_original_predicts(model, n_classes):
+    y = LABELS[n_classes]
+    if isinstance(model, xgboost.XGBModel):
+        y = np.unique(y, return_inverse=True)[1]
+    budgeted = Forest.from_model(model.fit(X, y)).with_costs(PRICES)
+    np.testing.assert_array_equal(budgeted.classes_, model.classes_)
+    np.testing.assert_array_equal(budgeted.predict(X), model.predict(X))
+    tolerance = max(rounding_of(model), 1e-11)  # probabilities of nothing are kept off zero
+    np.testing.assert_allclose(budgeted.predict_proba(X), model.predict_proba(X), rtol=1e-5, atol=tolerance)
+
+
+def test_rarer_links_of_classifiers():
+    exponential = GradientBoostingClassifier(n_estimators=8, loss="exponential", random_state=0).fit(X, LABELS[2])
+    steep = lightgbm.LGBMClassifier(sigmoid=2.5, **quiet).fit(X, LABELS[2])
+    for model in (exponential, steep):
+        budgeted = Forest.from_model(model).with_costs()
+        np.testing.assert_allclose(budgeted.predict_proba(X), model.predict_proba(X), rtol=1e-10)
+    one_by_one = lightgbm.LGBMClassifier(objective="multiclassova", **quiet).fit(X, LABELS[3])
+    theirs = one_by_one.predict_proba(X)  # which do not add up to one
+    ours = Forest.from_model(one_by_one).with_costs().predict_proba(X)
+    np.testing.assert_allclose(ours, theirs / theirs.sum(axis=1, keepdims=True), rtol=1e-10)
+
+
+def test_rankers():
+    groups, qid = np.full(10, 30), np.repeat(np.arange(10), 30)
+    ranked = lightgbm.LGBMRanker(**quiet).fit(X, LABELS[3], group=groups)
+    paired = xgboost.XGBRanker(**brief).fit(X, LABELS[3], qid=qid)
+    for model in (ranked, paired):
+        budgeted = Forest.from_model(model).with_costs(PRICES)
+        assert isinstance(budgeted, BudgetedForestRanker)
+        np.testing.assert_allclose(budgeted.predict(X), model.predict(X), rtol=1e-5, atol=1e-5)
+        assert budgeted.score(X, LABELS[3], qid=qid) > 0.8
+
+
+def test_boosters_are_known_by_their_objective():
+    data = lightgbm.Dataset(X, LABELS[3])
+    several = lightgbm.train({"objective": "multiclass", "num_class": 3, "verbose": -1, "num_threads": 1}, data, 4)
+    budgeted = Forest.from_model(several).with_costs()
+    np.testing.assert_allclose(budgeted.predict_proba(X), several.predict(X), rtol=1e-10)
+    two = xgboost.train({"objective": "binary:logistic", "nthread": 1}, xgboost.DMatrix(X, VALUE > 0), 4)
+    budgeted = Forest.from_model(two).with_costs()
+    assert budgeted.classes_.tolist() == [0, 1]
+    np.testing.assert_allclose(budgeted.predict_proba(X)[:, 1], two.predict(xgboost.DMatrix(X)), rtol=1e-5)
+
+
+SERVED = {
+    "average": RandomForestClassifier(n_estimators=9, max_depth=3, random_state=0).fit(X, LABELS[3]),
+    "average of two": RandomForestClassifier(n_estimators=9, max_depth=3, random_state=0).fit(X, LABELS[2]),
+    "a tree per class": HistGradientBoostingClassifier(max_iter=6, max_depth=3).fit(X, LABELS[3]),
+    "log link": lightgbm.LGBMRegressor(objective="poisson", max_depth=3, **quiet).fit(X, COUNT),
+    "float32": xgboost.XGBRegressor(**brief).fit(X, VALUE),
+}
+
+
+@pytest.mark.parametrize(("evaluation_costs", "dtype"), [(0.0, np.float64), (0.3, np.float32)])
+@pytest.mark.parametrize("model", SERVED.values(), ids=SERVED)
+def test_a_session_is_a_batch_of_one(model, evaluation_costs, dtype):
+    budgeted = Forest.from_model(model).with_costs(PRICES, evaluation_costs)
+    holey = np.where(random.random(X.shape) < 0.1, np.nan, X)[:25].astype(dtype)
+    for cap in CAPS:
+        batch = budgeted.acquire(holey, cap)
+        assert (batch.spend <= cap).all()
+        for i, row in enumerate(holey):
+            session, asked = budgeted.session(cap), []
+            stop = drive(session, lambda j, row=row, asked=asked: (asked.append(j), row[j])[1])
+            assert sorted(asked) == np.flatnonzero(batch.acquired[i]).tolist()
+            assert (session.spend, stop.exit, stop.prediction) == (batch.spend[i], batch.exit[i], batch.prediction[i])
+            np.testing.assert_array_equal(stop.score, batch.score[i])
+            assert stop.reason == ("done" if stop.exit == budgeted._priced().n_rounds - 1 else "cap")
+
+
+def test_a_capped_row_is_answered_by_the_average_of_its_trees():
+    model = RandomForestClassifier(n_estimators=6, max_depth=2, random_state=0).fit(X, LABELS[3])
+    budgeted = Forest.from_model(model).with_costs(PRICES)
+    batch = budgeted.acquire(X, cap=6.0)
+    assert len(np.unique(batch.exit)) > 2
+    for n_done in np.unique(batch.exit) + 1:
+        rows = batch.exit + 1 == n_done
+        if n_done:
+            expected = np.mean([tree.predict_proba(X[rows]) for tree in model.estimators_[:n_done]], axis=0)
+        else:
+            expected = np.mean([tree.tree_.value[0] for tree in model.estimators_], axis=0)
+        expected = np.maximum(expected, 1e-12)
+        probabilities = budgeted.predict_proba(X[rows], cap=6.0)
+        np.testing.assert_allclose(probabilities, np.broadcast_to(expected, probabilities.shape), rtol=1e-9)
+
+
+def test_a_prefix_of_an_average_is_the_average_of_the_prefix():
+    model = RandomForestRegressor(n_estimators=6, max_depth=2, random_state=0).fit(X, VALUE)
+    prefix = Forest.from_model(model).prefix(2).with_costs(PRICES)
+    expected = np.mean([tree.predict(X) for tree in model.estimators_[:2]], axis=0)
+    np.testing.assert_allclose(prefix.predict(X), expected, rtol=1e-12)
+
+
+def test_evaluation_is_charged_by_the_round():
+    model = HistGradientBoostingClassifier(max_iter=5, max_depth=2).fit(X, LABELS[3])  # three trees a round
+    forest = Forest.from_model(model)
+    free = forest.with_costs(PRICES)
+    charged = forest.with_costs(PRICES, np.tile([0.1, 0.2, 0.4], 5))
+    np.testing.assert_allclose(charged.spend(X), free.spend(X) + 5 * 0.7, rtol=1e-12)
+    assert charged.spend(X, cap=0.69).max() == 0
+    assert (charged.acquire(X, cap=0.7).exit == -1).all()  # it enters, and cannot pay for the first feature
+    assert (charged.spend(X, cap=0.7) == 0.7).all()
+
+
+def test_what_is_paid_through_a_bundle_is_still_asked_for():
+    tree = Tree([0, 1, -1, -1, -1], [0.0] * 5, [1, 2, 0, 0, 0], [4, 3, 0, 0, 0], [0.0, 0, 1, 2, 3])
+    costs = CostModel({"a": None, "b": None}, bundles={"both": (["a", "b"], 4.0)})
+    model = Forest.from_trees([tree], n_features=2, feature_names=["a", "b"]).with_costs(costs)
+    session = model.session()
+    assert (session.next().features, session.next().cost) == (("a",), 4.0)
+    session.observe({"a": -1.0})
+    assert (session.next().features, session.next().cost) == (("b",), 0.0)
+
+
+def test_copies_and_parameters():
+    model = Forest.from_model(SERVED["average"]).with_costs(PRICES, evaluation_costs=0.1)
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), clone(model).fit()):
+        np.testing.assert_array_equal(twin.acquire(X).score, model.acquire(X).score)
+        np.testing.assert_array_equal(twin.spend(X, 4.0), model.spend(X, 4.0))
+    assert set(model.get_params()) == {"forest", "costs", "evaluation_costs"}
+    straight = BudgetedForestClassifier(SERVED["average"], costs=PRICES).fit(X, LABELS[3])
+    np.testing.assert_array_equal(straight.predict(X), model.predict(X))
+
+
+def test_names_are_kept():
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = lightgbm.LGBMRegressor(**quiet).fit(frame, VALUE)
+    budgeted = Forest.from_model(model).with_costs(dict(zip("fedcba", range(6), strict=True)))
+    np.testing.assert_allclose(budgeted.predict(frame), model.predict(frame), rtol=1e-12)
+    assert budgeted.cost_model_.names == tuple("abcdef")
+    assert budgeted.session().next().features[0] in set("abcdef")
+
+
+def test_estimators_of_ours_are_read_with_their_task():
+    binary = GreedyMiserClassifier(n_estimators=5).fit(X, LABELS[2])
+    for model in (binary, GreedyMiserClassifier(n_estimators=5).fit(X, LABELS[3])):
+        budgeted = Forest.from_model(model).with_costs(PRICES)
+        np.testing.assert_array_equal(budgeted.predict_proba(X), model.predict_proba(X))
+        np.testing.assert_array_equal(budgeted.predict(X), model.predict(X))
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    named = Forest.from_model(GreedyMiserRegressor(n_estimators=5).fit(frame, VALUE))
+    assert (named.task.kind, named.feature_names) == ("regression", tuple("abcdef"))
+    assert Forest.from_model(GreedyMiserRanker(n_estimators=5).fit(X, LABELS[3])).task.kind == "ranking"
+
+
+def test_bad_costs_are_refused():
+    forest = Forest.from_model(SERVED["float32"])
+    with pytest.raises(CostError, match="5 entries but X has 6"):
+        forest.with_costs(np.ones(5))
+    for wrong in (-0.1, np.nan, "dear", [0.1, 0.2]):
+        with pytest.raises(CostError, match="evaluation_costs"):
+            forest.with_costs(PRICES, wrong)
+
+
+def test_several_targets_are_refused():
+    model = RandomForestRegressor(n_estimators=2, max_depth=2).fit(X, np.c_[VALUE, VALUE])
+    with pytest.raises(ValueError, match="2 targets"):
+        Forest.from_model(model).with_costs(PRICES)
+
+
+def test_infinite_values_are_compared_like_any_other():
+    model = Forest.from_model(SERVED["float32"]).with_costs(PRICES)
+    rows = np.array([[np.inf] * 6, [-np.inf] * 6])
+    np.testing.assert_array_equal(model.predict(rows), model.predict(np.sign(rows) * 1e300))
