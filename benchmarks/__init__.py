@@ -1,1 +1,5 @@
-"""Speed and quality as ratios against a contender in the same run: machines are noisy, absolute times mean nothing."""
+"""Benchmarks of speed and quality.
+
+Most figures are ratios to another implementation that is measured in the same run, because absolute times depend on the
+machine and on its load.
+"""

@@ -1,6 +1,6 @@
-"""Run the benchmarks: ``python -m benchmarks [name ...]``; all of them by default.
+"""Run the benchmarks: ``python -m benchmarks [name ...]``. Without names, run all.
 
-A missed bar is printed as such and is no error: the machine may have been busy.
+A missed limit is printed but is not an error, because other processes can slow down the machine.
 """
 
 import sys
@@ -16,7 +16,7 @@ NAMES = [m.name for m in iter_modules(benchmarks.__path__) if m.name not in SHAR
 def main() -> int:
     chosen = sys.argv[1:] or NAMES
     if unknown := [name for name in chosen if name not in NAMES]:
-        print(f"benchmarks: {unknown[0]!r} is not known; choose among {', '.join(NAMES)}", file=sys.stderr)
+        print(f"benchmarks: {unknown[0]!r} is not a benchmark; expected one of {', '.join(NAMES)}.", file=sys.stderr)
         return 2
     for name in chosen:
         import_module(f"benchmarks.{name}").main()

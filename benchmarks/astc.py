@@ -1,4 +1,4 @@
-"""ASTC at the size of the Yahoo! training set: fitting, memory, batch prediction, a single row."""
+"""ASTC on data of the size of the Yahoo! training set: time and memory of fit, time of acquire and of a session."""
 
 import tracemalloc
 
@@ -11,7 +11,7 @@ from thrifty import ASTCRegressor
 from thrifty.models.session import drive
 
 MAX_DEPTH = 5
-FEW, MANY = 2, 50  # features a node buys
+FEW, MANY = 2, 50  # features that each node buys
 
 
 def main() -> None:
@@ -27,19 +27,19 @@ def measure(X, y, budget, speed_up):
     def gram_schmidt():
         nodes.update(gram_schmidt_tree(X, y, budget, MAX_DEPTH))
 
-    faster = 1 / ratio(lambda: fit(X, y, budget), gram_schmidt, 1)
-    whole = ratio(lambda: fit(X, y, budget), lambda: X.T @ X) / 3
+    fit_speed_up = 1 / ratio(lambda: fit(X, y, budget), gram_schmidt, 1)
+    fit_ratio = ratio(lambda: fit(X, y, budget), lambda: X.T @ X) / 3
     acquire = ratio(lambda: model.acquire(X), lambda: X @ weights, 20)
-    looked_at = ratio(lambda: model.acquire(X).acquired, lambda: X @ weights, 20)
-    each = f"{budget} features a node"
+    acquire_with_masks = ratio(lambda: model.acquire(X).acquired, lambda: X @ weights, 20)
+    setting = f"{budget} features per node"
     return [
-        at_least(f"{each}: nodes with the features of Gram-Schmidt", share_of_equal_nodes(model, nodes), 100, "%"),
-        at_least(f"{each}: faster than Gram-Schmidt in NumPy", faster, speed_up),
-        at_most(f"{each}: whole tree, in times of three products X'X", whole, 2),
-        at_most(f"{each}: extra memory, in sizes of X", peak_memory(X, y, budget) / X.nbytes, 1.5),
-        at_most(f"{each}: acquire, in times of X @ w", acquire, 3),
-        at_most(f"{each}: the same, with .acquired looked at", looked_at, 3),
-        at_most(f"{each}: one whole session", session_microseconds(model, X[:20]), 100, "us"),
+        at_least(f"{setting}: nodes with the same features as Gram-Schmidt", equal_nodes(model, nodes), 100, "%"),
+        at_least(f"{setting}: fit, speed-up over Gram-Schmidt in NumPy", fit_speed_up, speed_up),
+        at_most(f"{setting}: fit, time / time of three products X'X", fit_ratio, 2),
+        at_most(f"{setting}: fit, peak extra memory / size of X", peak_memory(X, y, budget) / X.nbytes, 1.5),
+        at_most(f"{setting}: acquire, time / time of X @ w", acquire, 3),
+        at_most(f"{setting}: acquire and .acquired, time / time of X @ w", acquire_with_masks, 3),
+        at_most(f"{setting}: one complete session", session_microseconds(model, X[:20]), 100, "us"),
     ]
 
 
@@ -47,8 +47,8 @@ def fit(X, y, budget):
     return ASTCRegressor(max_depth=MAX_DEPTH, node_budget=budget).fit(X, y)
 
 
-def share_of_equal_nodes(model, nodes):
-    """Per cent of the nodes whose set of features is the contender's."""
+def equal_nodes(model, nodes):
+    """Return the percentage of the nodes that have the same set of features in both trees."""
     equal = [set(node.features) == set(nodes[k]) for k, node in enumerate(model.nodes_)]
     return 100.0 * np.mean(equal) if len(equal) == len(nodes) else 0.0
 
@@ -62,7 +62,7 @@ def peak_memory(X, y, budget):
 
 
 def session_microseconds(model, X):
-    """Time whole sessions on rows that are in cache, as a row that was just asked for is."""
+    """Return the mean time of a session in microseconds, on rows that are in the processor cache."""
     rows = [dict(enumerate(row.tolist())) for row in X]
 
     def run():

@@ -1,6 +1,7 @@
-"""Ranking on a budget: cascades where relevance is rare (Xu et al. 2014, Fig. 7), trees where it is not (Fig. 6).
+"""Ranking on a budget: cascades if few documents are relevant, trees otherwise.
 
-``python -c "import benchmarks.cascades as b; b.balanced_synthetic()"`` runs one of the tables alone.
+Xu et al. (2014), JMLR 15, Fig. 7 (few relevant documents) and Fig. 6. To run a single table:
+``python -c "import benchmarks.cascades as b; b.balanced_synthetic()"``.
 """
 
 import warnings
@@ -27,33 +28,33 @@ from thrifty.datasets import load_mq2008, make_ltr, make_ltr_skewed, skew_rankin
 from thrifty.metrics import CostCurve, area_under_cost_curve, ndcg_at_k, precision_at_k
 
 DEPTH = 3
-SHARES = (0.1, 0.3, 1.0)  # of the cost of everything, up to which areas are taken
+SHARES = (0.1, 0.3, 1.0)  # upper limits of the areas, as shares of the cost of all features
 SEEDS, FOLDS = range(3), range(1, 4)
-# Trees of depth 3 read so much between them that a sweep buys nothing or all.
+# Depth 2, because trees of depth 3 use so many features that each model of a sweep buys no feature or all features.
 FOREST = GradientBoostingRegressor(n_estimators=50, max_depth=2, min_samples_leaf=20, random_state=0)
-EVEN = {"class_weight": "balanced"}
+BALANCED = {"class_weight": "balanced"}
 
 
-class EvenCSTC(CSTCClassifier):
-    """A tree whose rows weigh what the cascades' classes do: a control, for trees have no class weights."""
+class BalancedCSTC(CSTCClassifier):
+    """CSTC with sample weights that balance the classes, as a control: CSTC has no parameter class_weight."""
 
     def path(self, X, y, **options):
         return super().path(X, y, compute_sample_weight("balanced", y), **options)
 
 
-RARE = {
-    "CSCC": lambda costs, **on: CSCCClassifier(costs=costs, **EVEN, **on),
-    "CSCC, classes as they are": lambda costs, **on: CSCCClassifier(costs=costs, **on),
-    "Cronus": lambda costs, **on: CronusClassifier(costs=costs, **EVEN, **on),
-    "Cronus, classes as they are": lambda costs, **on: CronusClassifier(costs=costs, **on),
-    "AND-OR": lambda costs, **on: AndOrClassifier(costs=costs, **on),
-    "CSTC": lambda costs, **on: CSTCClassifier(costs=costs, max_depth=DEPTH, **on),
-    "CSTC, rows weighted": lambda costs, **on: EvenCSTC(costs=costs, max_depth=DEPTH, **on),
-    "single node": lambda costs, **on: CSTCClassifier(costs=costs, max_depth=1, **on),
+FEW_RELEVANT = {
+    "CSCC": lambda costs, **options: CSCCClassifier(costs=costs, **BALANCED, **options),
+    "CSCC, no class weights": lambda costs, **options: CSCCClassifier(costs=costs, **options),
+    "Cronus": lambda costs, **options: CronusClassifier(costs=costs, **BALANCED, **options),
+    "Cronus, no class weights": lambda costs, **options: CronusClassifier(costs=costs, **options),
+    "AND-OR": lambda costs, **options: AndOrClassifier(costs=costs, **options),
+    "CSTC": lambda costs, **options: CSTCClassifier(costs=costs, max_depth=DEPTH, **options),
+    "CSTC, balanced sample weights": lambda costs, **options: BalancedCSTC(costs=costs, max_depth=DEPTH, **options),
+    "single node": lambda costs, **options: CSTCClassifier(costs=costs, max_depth=1, **options),
 }
 GRADED = {
-    "CSTC": lambda costs, **on: CSTCRegressor(costs=costs, max_depth=DEPTH, **on),
-    "single node": lambda costs, **on: CSTCRegressor(costs=costs, max_depth=1, **on),
+    "CSTC": lambda costs, **options: CSTCRegressor(costs=costs, max_depth=DEPTH, **options),
+    "single node": lambda costs, **options: CSTCRegressor(costs=costs, max_depth=1, **options),
 }
 
 
@@ -66,31 +67,31 @@ def main() -> None:
     balanced_mq2008()
 
 
-def skewed_synthetic(seeds=SEEDS, **on) -> None:
-    """The order of Fig. 7 is CSCC, Cronus, CSTC, AND-OR, the best first."""
+def skewed_synthetic(seeds=SEEDS, **options) -> None:
+    """Compare cascades and trees on synthetic data. In Fig. 7 the order, best first, is CSCC, Cronus, CSTC, AND-OR."""
     problems = [_held_out_queries(make_ltr_skewed(600, n_features=60, random_state=seed)) for seed in seeds]
-    _compare("make_ltr_skewed, Precision@5", problems, RARE, precision_at_k, **on)
+    _compare("make_ltr_skewed, Precision@5", problems, FEW_RELEVANT, precision_at_k, **options)
 
 
-def skewed_mq2008(folds=FOLDS, **on) -> None:
+def skewed_mq2008(folds=FOLDS, **options) -> None:
     if missing("mq2008"):
         return
     problems = [skew_ranking(load_mq2008(fold=fold), relevant_from=2) for fold in folds]
-    _compare("MQ2008 skewed, Precision@5", problems, RARE, precision_at_k, **on)
+    _compare("MQ2008 skewed, Precision@5", problems, FEW_RELEVANT, precision_at_k, **options)
 
 
-def balanced_synthetic(seeds=SEEDS, **on) -> None:
-    """In Fig. 6 the tree is above the single classifier throughout."""
+def balanced_synthetic(seeds=SEEDS, **options) -> None:
+    """Compare a tree and a single classifier. In Fig. 6 the tree is better at every cost."""
     problems = [_held_out_queries(make_ltr(600, n_features=60, random_state=seed)) for seed in seeds]
-    contenders = GRADED if on else {**GRADED, "l1": lambda costs: CostWeightedL1Regressor(costs=costs)}
-    _compare("make_ltr, NDCG@5", problems, contenders, ndcg_at_k, **on)
+    contenders = GRADED if options else {**GRADED, "l1": lambda costs: CostWeightedL1Regressor(costs=costs)}
+    _compare("make_ltr, NDCG@5", problems, contenders, ndcg_at_k, **options)
 
 
-def balanced_mq2008(folds=FOLDS, **on) -> None:
+def balanced_mq2008(folds=FOLDS, **options) -> None:
     if missing("mq2008"):
         return
-    contenders = GRADED if on else {**GRADED, "l1": lambda costs: CostWeightedL1Regressor(costs=costs)}
-    _compare("MQ2008, NDCG@5", [load_mq2008(fold=fold) for fold in folds], contenders, ndcg_at_k, **on)
+    contenders = GRADED if options else {**GRADED, "l1": lambda costs: CostWeightedL1Regressor(costs=costs)}
+    _compare("MQ2008, NDCG@5", [load_mq2008(fold=fold) for fold in folds], contenders, ndcg_at_k, **options)
 
 
 def _held_out_queries(data: Bunch) -> Bunch:
@@ -98,26 +99,32 @@ def _held_out_queries(data: Bunch) -> Bunch:
     return Bunch(**data, test=data.qid >= 2 * (data.qid.max() + 1) // 3)
 
 
-def _compare(title: str, problems: list[Bunch], contenders: dict[str, Callable], metric: Callable, **on) -> None:
-    """Print mean areas over the problems and, in brackets, the standard error of the lead over the last contender."""
+def _compare(title: str, problems: list[Bunch], contenders: dict[str, Callable], metric: Callable, **options) -> None:
+    """Print the mean area of each contender over the problems.
+
+    The figure after +- is the standard error of the mean difference to the last contender.
+    """
     areas, seconds = {}, {}
     for name, make in contenders.items():
         start = perf_counter()
-        areas[name] = np.array([_areas(make(data.costs, **on), data, metric) for data in problems])
+        areas[name] = np.array([_areas(make(data.costs, **options), data, metric) for data in problems])
         seconds[name] = (perf_counter() - start) / len(problems)
     last = areas[name]
     rows = [(each, *_cells(areas[each], areas[each] - last), f"{seconds[each]:.1f}") for each in contenders]
-    header = ("", *(f"area to {share:.0%} of all cost" for share in SHARES), "s a sweep")
-    table(f"{title}, {len(problems)} draws; +- of the lead over {name}", header, rows)
+    header = ("", *(f"area up to {share:.0%} of total cost" for share in SHARES), "seconds per sweep")
+    table(f"{title}, {len(problems)} data sets; +- standard error of the difference to {name!r}", header, rows)
 
 
-def _cells(areas: np.ndarray, lead: np.ndarray) -> list[str]:
-    error = lead.std(axis=0) / np.sqrt(max(len(lead) - 1, 1))
+def _cells(areas: np.ndarray, differences: np.ndarray) -> list[str]:
+    error = differences.std(axis=0) / np.sqrt(max(len(differences) - 1, 1))
     return [f"{mean:.4f} +- {e:.4f}" for mean, e in zip(areas.mean(axis=0), error, strict=True)]
 
 
 def _areas(model, data: Bunch, metric: Callable) -> list[float]:
-    """Return areas under the curve of a default sweep on test rows; ranking all alike costs nothing."""
+    """Return the areas under the cost curve of a default sweep, on test rows.
+
+    The baseline is the score of equal scores for all documents, which cost nothing.
+    """
     test, y = data.test, data.y.astype(float)
     fitted_on = ~test & ~data.get("validation", np.zeros(len(y), dtype=bool))
     with warnings.catch_warnings():
@@ -126,13 +133,13 @@ def _areas(model, data: Bunch, metric: Callable) -> list[float]:
     baseline = metric(y[test], np.zeros(test.sum()), qid=data.qid[test], k=5)
     curve = CostCurve(
         [each.spend(data.X[test]).mean() for each in models],
-        [metric(y[test], _ranked_by(each, data.X[test]), qid=data.qid[test], k=5) for each in models],
+        [metric(y[test], _scores(each, data.X[test]), qid=data.qid[test], k=5) for each in models],
     )
     limits = [(0.0, share * data.costs.total) for share in SHARES]
     return [area_under_cost_curve(curve, limits=each, baseline=baseline) for each in limits]
 
 
-def _ranked_by(model, X):
+def _scores(model, X):
     return getattr(model, "decision_function", model.predict)(X)
 
 

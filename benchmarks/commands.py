@@ -1,4 +1,4 @@
-"""The command line, run as a user runs it: in a process of its own."""
+"""Run the command line program in a separate process and measure its time and memory."""
 
 import os
 import subprocess
@@ -8,14 +8,14 @@ from time import perf_counter
 from typing import Any
 
 THRIFTY = Path(sys.executable).with_name("thrifty")
-MEGABYTE = 1024  # of what the system counts in, which is kilobytes
+KILOBYTES_PER_MEGABYTE = 1024
 
 
 def run_thrifty(*arguments: Any) -> tuple[float, float]:
-    """Return the seconds that a command takes, and the largest memory of its process in megabytes."""
+    """Return the time of a command in seconds, and the peak memory of its process in megabytes."""
     start = perf_counter()
     running = subprocess.Popen([THRIFTY, *map(str, arguments)], stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(running.pid, 0)
     if status:
-        raise RuntimeError(f"thrifty {arguments[0]} ended with {status}")
-    return perf_counter() - start, usage.ru_maxrss / MEGABYTE
+        raise RuntimeError(f"thrifty {arguments[0]} failed with wait status {status}.")
+    return perf_counter() - start, usage.ru_maxrss / KILOBYTES_PER_MEGABYTE

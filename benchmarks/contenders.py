@@ -1,4 +1,8 @@
-"""What we measure against, as a good NumPy programmer would write it from the paper."""
+"""Straightforward NumPy implementation of ASTC, as its paper describes it, for comparison.
+
+M. Kusner, W. Chen, Q. Zhou, Z. Xu, K. Weinberger, Y. Chen. Feature-Cost Sensitive Learning with Submodular Trees of
+Classifiers. AAAI, 2014.
+"""
 
 import numpy as np
 
@@ -6,9 +10,9 @@ BLOCK_ROWS = 2048  # keeps the rank-one update in cache
 
 
 def gram_schmidt_tree(X: np.ndarray, y: np.ndarray, node_budget: int, max_depth: int) -> dict[int, list[int]]:
-    """Grow ASTC for unit prices by the Gram-Schmidt process, deflating all candidates at once.
+    """Fit ASTC with unit costs by the Gram-Schmidt process, with one update of all candidates per selected feature.
 
-    Returns the features of each node, inherited ones first; upper child of node k is 2k + 1, lower 2k + 2.
+    Return the features of each node, inherited ones first. The upper child of node k is 2k + 1, the lower 2k + 2.
     """
     nodes: dict[int, list[int]] = {}
     queue = [(0, np.arange(len(X)), [])]
@@ -27,7 +31,10 @@ def gram_schmidt_tree(X: np.ndarray, y: np.ndarray, node_budget: int, max_depth:
 
 
 def _select(Q: np.ndarray, target: np.ndarray, held: list[int], n_new: int) -> tuple[np.ndarray, list[int]]:
-    """Deflate Q in place by the features held and then by the best ones; return the fitted score and all of them."""
+    """Make the columns of Q orthogonal to the held features and to the best new ones, in place.
+
+    Return the fitted score and all selected features, held ones first.
+    """
     variance = np.einsum("ij,ij->j", Q, Q)
     cross = target @ Q
     usable = np.ones(Q.shape[1], dtype=bool)

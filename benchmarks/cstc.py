@@ -1,6 +1,6 @@
-"""CSTC: what Xu et al. (2014) report of it, its two solvers, and what ASTC saves over it.
+"""CSTC: experiments of Xu et al. (2014), JMLR 15, comparison of its two solvers, and training time relative to ASTC.
 
-``python -c "import benchmarks.cstc as b; b.mnist()"`` runs one of the tables alone.
+To run a single table: ``python -c "import benchmarks.cstc as b; b.mnist()"``.
 """
 
 import resource
@@ -28,9 +28,9 @@ SETTINGS = {
     "depth 3": {"max_depth": 3},
     "depth 2, l1_weight 0.1": {"max_depth": 2, "l1_weight": 0.1},
 }
-MNIST_BARS = ((25, 0.043), (53, 0.035), (118, 0.030))  # test error within a spend
+MNIST_LIMITS = ((25, 0.043), (53, 0.035), (118, 0.030))  # (mean spend, largest test error within it)
 FOREST_ROWS = 36_603
-TABLE_1 = {
+TABLE_1 = {  # Kusner et al. (2014): budget to speed-up of ASTC over CSTC
     "Yahoo!": {10: 119, 52: 52, 86: 41, 169: 21, 468: 15, 800: 9.2, 1495: 6.6},
     "Forest": {3: 8.4, 5: 7.0, 8: 6.3, 13: 4.9, 23: 3.1, 50: 1.4},
 }
@@ -46,11 +46,11 @@ def main() -> None:
     against_astc()
 
 
-# Section 6.1: the tree that the paper draws
+# Section 6.1 of Xu et al. (2014): synthetic data with four quadrants
 
 
 def quadrants() -> None:
-    lines, shapes = [], []
+    lines, purchases = [], []
     for means in LABEL_MEANS:
         train, test = (make_quadrants(2000, label_means=means, random_state=seed) for seed in (0, 1))
         sweep = CSTCRegressor(costs=train.costs, max_depth=3)
@@ -58,13 +58,17 @@ def quadrants() -> None:
         cheap = [model for model in models if model.spend(test.X).mean() <= 12.5]
         best = max(cheap, key=lambda model: model.score(test.X, test.y))
         lines.append(at_most(f"means {means}: MSE / Var(y)", 1 - best.score(test.X, test.y), 0.002, ""))
-        shapes.append((str(means), f"{best.spend(test.X).mean():.2f}", *_bought_by_level(best, train.names)))
-    report("CSTC, quadrants, depth 3: best of a sweep of 16 within a mean spend of 12.5", lines)
-    table("The tree of each; the optimum spends 12", ("means", "spend", "root", "below", "leaves"), shapes)
+        purchases.append((str(means), f"{best.spend(test.X).mean():.2f}", *_bought_by_level(best, train.names)))
+    report("CSTC, quadrants, depth 3: best of 16 cost weights within a mean spend of 12.5", lines)
+    table(
+        "Features bought by each tree; the optimal mean spend is 12",
+        ("means", "spend", "root", "children", "leaves"),
+        purchases,
+    )
 
 
 def _bought_by_level(model, names):
-    """Say what is bought at the root, at its children and at the leaves."""
+    """Return the names of the features bought at the root, at its children and at the leaves."""
     tree, levels = model.tree_, []
     for depth in range(3):
         nodes = np.flatnonzero(tree.depth == depth)
@@ -72,13 +76,13 @@ def _bought_by_level(model, names):
     return levels
 
 
-# Real prices: curves against the single cost-weighted l1 model
+# Real prices: cost curves of CSTC and of a single cost-weighted l1 model
 
 
 def heart() -> None:
     data = load_heart()
     folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
-    _against_l1("heart, 5 folds twice", data, list(folds.split(data.X, data.y)), np.geomspace(3e-4, 0.3, 12))
+    _against_l1("heart, 5 folds, 2 repetitions", data, list(folds.split(data.X, data.y)), np.geomspace(3e-4, 0.3, 12))
 
 
 def thyroid() -> None:
@@ -90,7 +94,7 @@ def thyroid() -> None:
 
 
 def _against_l1(title, data, splits, cost_weights):
-    """Compare sweeps on held-out rows; points are means over the folds, one for each cost weight."""
+    """Compare cost curves on held-out rows. Each point is the mean over the folds for one cost weight."""
     limits = (0.0, data.costs.total)
     baseline = np.bincount(data.y).max() / len(data.y)
     single = CostWeightedL1Classifier(costs=data.costs)
@@ -101,20 +105,20 @@ def _against_l1(title, data, splits, cost_weights):
         curve = _mean_curve(CSTCClassifier(costs=data.costs, **options), data, splits, cost_weights)
         elapsed = (perf_counter() - start) / len(splits)
         area = area_under_cost_curve(curve, limits=limits, baseline=baseline)
-        rivals = [max(l1.score[l1.spend <= spend], default=baseline) for spend in curve.spend]
-        fall = np.max(np.maximum.accumulate(curve.score) - curve.score)
+        best_l1 = [max(l1.score[l1.spend <= spend], default=baseline) for spend in curve.spend]
+        decrease = np.max(np.maximum.accumulate(curve.score) - curve.score)
         rows.append(
             (
                 name,
                 f"{area:.4f}",
-                f"{np.mean(curve.score >= rivals):.0%}",
-                f"{fall:.3f}",
+                f"{np.mean(curve.score >= best_l1):.0%}",
+                f"{decrease:.3f}",
                 f"{elapsed:.1f}",
                 _points(curve),
             )
         )
-    header = ("", "area", "points >= l1", "largest fall", "s a sweep", "spend:accuracy")
-    table(f"CSTC against the single cost-weighted l1 model, {title}", header, rows)
+    header = ("", "area", "points >= l1", "largest decrease", "seconds per sweep", "spend:accuracy")
+    table(f"CSTC and a single cost-weighted l1 model, {title}", header, rows)
 
 
 def _mean_curve(model, data, splits, cost_weights):
@@ -131,7 +135,7 @@ def _points(curve):
     return " ".join(f"{curve.spend[i]:.3g}:{curve.score[i]:.3f}" for i in curve.frontier)
 
 
-# The two solvers, and size
+# Comparison of the two solvers, and time and memory on large data
 
 
 def solvers() -> None:
@@ -141,10 +145,14 @@ def solvers() -> None:
     enough = int(np.argmax(np.array(joint.objective_) <= block.objective_[-1]))
     _, joint_time = _timed(X, y, max_iter=enough)
     lines = [
-        at_most("objective at the end, joint over block", joint.objective_[-1] / block.objective_[-1], 1.001),
-        at_least("joint, faster to where a sweep of block over all nodes ends", block_time / joint_time, 10),
+        at_most("final objective, joint / block", joint.objective_[-1] / block.objective_[-1], 1.001),
+        at_least(
+            "speed-up of joint to reach the objective of block after one sweep of all nodes",
+            block_time / joint_time,
+            10,
+        ),
     ]
-    report("CSTC, 20000 x 200, depth 4: joint against block", lines)
+    report("CSTC, 20000 x 200, depth 4: solvers joint and block", lines)
 
 
 def _timed(X, y, **options):
@@ -160,13 +168,13 @@ def yahoo_size() -> None:
         size = X.nbytes
         del X
         with get_context("spawn").Pool(1) as pool:
-            minutes, extra = pool.apply(_fit_alone, (file.name,))
-    lines = [at_most("minutes", minutes, 10, "min"), at_most("extra memory, in sizes of X", extra / size, 4)]
+            minutes, extra = pool.apply(_fit_in_process, (file.name,))
+    lines = [at_most("time of fit", minutes, 10, "min"), at_most("peak extra memory / size of X", extra / size, 4)]
     report(f"CSTC, {YAHOO_SIZE[0]} x {YAHOO_SIZE[1]}, depth 5, joint", lines)
 
 
-def _fit_alone(path):
-    """Return minutes and the bytes by which the peak of a process of its own rises in fitting."""
+def _fit_in_process(path):
+    """Return the time of a fit in minutes, and by how many bytes it raises the peak memory of this process."""
     unit = 1 if sys.platform == "darwin" else 1024
     small = correlated_regression(500, 20)
     CSTCRegressor(max_depth=5).fit(*small)  # compile
@@ -177,7 +185,7 @@ def _fit_alone(path):
     return minutes, unit * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
-# Section 6.7: 3 against 8
+# Section 6.7 of Xu et al. (2014): digits 3 and 8
 
 
 def mnist() -> None:
@@ -187,24 +195,24 @@ def mnist() -> None:
     X, y, X_test, y_test = data.X[~data.test], data.y[~data.test], data.X[data.test], data.y[data.test]
     weights = np.geomspace(0.05, 1.5, 8)
     start = perf_counter()
-    sweep = CSTCClassifier(max_depth=3).path(X, y, cost_weights=weights)
-    of_sweep = perf_counter() - start
-    singly = [_seconds_of_fit(CSTCClassifier(max_depth=3, cost_weight=weight), X, y) for weight in weights]
-    curve = cost_curve(sweep, X_test, y_test)
+    models = CSTCClassifier(max_depth=3).path(X, y, cost_weights=weights)
+    of_path = perf_counter() - start
+    of_fits = [_seconds_of_fit(CSTCClassifier(max_depth=3, cost_weight=weight), X, y) for weight in weights]
+    curve = cost_curve(models, X_test, y_test)
     lines = [
-        at_most(f"test error within a spend of {spend}", error, bar, "")
-        for (spend, bar), error in zip(MNIST_BARS, _errors_within(curve), strict=True)
+        at_most(f"test error within a mean spend of {spend}", error, limit, "")
+        for (spend, limit), error in zip(MNIST_LIMITS, _errors_within(curve), strict=True)
     ]
     lines += [
-        at_most("slowest single fit", max(singly), 60, "s"),
-        at_most("a sweep of eight, in times of eight fits", of_sweep / sum(singly), 0.5),
+        at_most("slowest single fit", max(of_fits), 60, "s"),
+        at_most("time of a path of eight cost weights / time of eight fits", of_path / sum(of_fits), 0.5),
     ]
-    report("CSTC, MNIST 3 against 8, depth 3; Fig. 12 runs from about 0.12 at spend 20 to 0.035 at 450", lines)
+    report("CSTC, MNIST digits 3 and 8, depth 3; errors in Fig. 12: about 0.12 at spend 20, 0.035 at spend 450", lines)
     print(_points(curve))
 
 
 def _errors_within(curve):
-    affordable = [curve.score[curve.spend <= spend] for spend, _ in MNIST_BARS]
+    affordable = [curve.score[curve.spend <= spend] for spend, _ in MNIST_LIMITS]
     return [1 - max(scores, default=0.5) for scores in affordable]
 
 
@@ -216,12 +224,12 @@ def _seconds_of_fit(model, X, y):
     return perf_counter() - start
 
 
-# Kusner et al. (2014), Table 1: training time at equal node budgets
+# Table 1 of Kusner et al. (2014): training time of CSTC and ASTC with equal node budgets
 
 
 def against_astc() -> None:
-    header = ("", "mean spend", "CSTC", "ASTC", "ours: ASTC faster", "Table 1, budget: ASTC faster")
-    title = "Training time at the node budgets that CSTC (joint solver; in Table 1 block descent) ended with, depth 5"
+    header = ("", "mean spend", "CSTC", "ASTC", "speed-up of ASTC", "speed-up in Table 1, by budget")
+    title = "Training time, depth 5; ASTC has the node costs of CSTC as node budgets (CSTC: joint; in Table 1 block)"
     table(title, header, chain(_yahoo(), _forest()))
 
 
@@ -254,13 +262,16 @@ def _speed_ups(name, tree, greedy, X, y, costs, cost_weights):
 
 
 def _node_budgets(model):
-    """Return what each node newly buys, by its place in the full tree: the children of k are 2k + 1 and 2k + 2."""
+    """Return the cost of what each node buys, by its position in the complete tree.
+
+    The children of position k are 2k + 1 and 2k + 2.
+    """
     budgets, tree = np.zeros(2**model.max_depth - 1), model.tree_
     queue = [(0, 0)]
     while queue:
-        k, place = queue.pop()
-        budgets[place] = tree.step_cost[k]
-        queue += [(c, 2 * place + side) for side, c in ((1, tree.upper[k]), (2, tree.lower[k])) if c >= 0]
+        k, position = queue.pop()
+        budgets[position] = tree.step_cost[k]
+        queue += [(c, 2 * position + side) for side, c in ((1, tree.upper[k]), (2, tree.lower[k])) if c >= 0]
     return budgets
 
 

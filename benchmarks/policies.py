@@ -1,6 +1,6 @@
-"""Dynamic feature selection: the curves of He et al. (2012), real prices, and speed against a loop over rows.
+"""Dynamic feature selection: experiments of He et al. (2012), real prices, and speed-up over a loop over rows.
 
-``python -c "import benchmarks.policies as b; b.speed()"`` runs one of the tables alone.
+To run a single table: ``python -c "import benchmarks.policies as b; b.speed()"``.
 """
 
 from functools import partial
@@ -26,33 +26,33 @@ from thrifty.models.policies.imitation import LearningCurve
 from thrifty.plots import CostCurveDisplay, LearningCurveDisplay
 from thrifty.plots.learning_curve import MEASURES
 
-CAPS = tuple(np.linspace(0.05, 0.95, 19))  # shares of the cost of everything at which an uncertain row may be cut off
-SPLITS = {"ionosphere": 3, "segmentation": 1, "usps": 1}
+CAPS = tuple(np.linspace(0.05, 0.95, 19))  # caps as shares of the cost of all features
+SPLITS = {"ionosphere": 3, "segmentation": 1, "usps": 1}  # number of splits per data set
 PIXELS = np.arange(256).reshape(16, 16)
 BLOCKS = [PIXELS[i : i + 4, j : j + 4].ravel().tolist() for i in range(0, 16, 4) for j in range(0, 16, 4)]
 SEEDS = range(3)
-AS_IN_THE_PAPER = {
+PAPER_PARAMETERS = {
     "masked_training": False,
     "policy": LinearSVC(dual=False, tol=0.1),
     "weigh_stakes": False,
     "max_states": 5000,
 }
-LOOP_ROWS = 24  # of the loop over rows, whose time grows in proportion
+LOOP_ROWS = 24  # the loop over rows is timed on so few rows because its time is proportional to their number
 
 
 def main() -> None:
     curves()
     learning_curves()
-    learning_curves("as in the paper", **AS_IN_THE_PAPER)
+    learning_curves("parameters of the paper", **PAPER_PARAMETERS)
     thyroid()
     speed()
 
 
-# Fig. 1
+# Fig. 1 of He et al. (2012)
 
 
 def curves(folder=None, **options) -> None:
-    """Draw accuracy against cost, and compare with the full classifier and both static baselines."""
+    """Plot accuracy against cost, and compare with the full classifier, the oracle and the static baselines."""
     names = [name for name in SPLITS if not missing(name)]
     figure = Figure(figsize=(5 * max(len(names), 1), 4), layout="constrained")
     for name, ax in zip(names, np.atleast_1d(figure.subplots(1, max(len(names), 1))), strict=False):
@@ -60,7 +60,7 @@ def curves(folder=None, **options) -> None:
         ax.set_title(name)
     path = Path(folder or gettempdir(), "dynamic_selection.png")
     figure.savefig(path)
-    print(f"picture: {path}")
+    print(f"plot: {path}")
 
 
 def _compare(name, ax, **options):
@@ -79,19 +79,22 @@ def _compare(name, ax, **options):
     baseline = np.mean([np.bincount(each.y_test).max() / len(each.y_test) for each in problems])
     area = {kind: area_under_cost_curve(curve, limits=(0, 1), baseline=baseline) for kind, curve in measured.items()}
     rows = [
-        (kind, f"{area[kind]:.4f}", f"{_within(curve, 0.5):.4f}", _points(curve)) for kind, curve in measured.items()
+        (kind, f"{area[kind]:.4f}", f"{_best_within(curve, 0.5):.4f}", _points(curve))
+        for kind, curve in measured.items()
     ]
-    table(f"{name}: all features {full:.4f}", ("", "area", "best at half", "cost:accuracy"), rows)
+    table(
+        f"{name}: accuracy with all features {full:.4f}", ("", "area", "best within half cost", "cost:accuracy"), rows
+    )
     lines = [
         at_least(
-            "coaching, best at half of the cost, over all features",
-            _within(measured["coaching"], 0.5) - full,
+            "best accuracy of coaching within half of the cost - accuracy with all features",
+            _best_within(measured["coaching"], 0.5) - full,
             -0.01,
             "",
         )
     ]
     lines += [
-        at_least(f"coaching, area over {kind}", area["coaching"] - area[kind], 0.0, "")
+        at_least(f"area of coaching - area of {kind}", area["coaching"] - area[kind], 0.0, "")
         for kind in kinds
         if kind.startswith(("forward", "weight per cost"))
     ]
@@ -102,7 +105,7 @@ def _compare(name, ax, **options):
 
 
 def _problem(name, split):
-    """Return rows to fit and to test, prices of shares of everything, and what is bought together."""
+    """Return training rows, test rows, costs, and the groups of features that are acquired together."""
     data = load(name)
     test = data.get("test")
     if test is None:
@@ -122,7 +125,7 @@ def _full(data, **_):
 
 
 def _dynamic(data, **options):
-    """Return one point per cost weight and, from each model, one per cap."""
+    """Return a cost curve with one point per cost weight and cap."""
     points = []
     for cost_weight in COST_WEIGHTS:
         model = _fitted(DynamicSelectionClassifier, data, cost_weight=cost_weight, **options)
@@ -140,7 +143,7 @@ def _static(data, ranking, masked_training):
 def _oracle(data, masked_training=True, **_):
     model = _fitted(StaticSelectionClassifier, data, masked_training=masked_training)
     starts, prices = model.factors_.starts, np.zeros(model.factors_.starts[-1])
-    prices[starts[:-1]] = model.factors_.prices.own * data.costs.total  # no unit is shared in these data
+    prices[starts[:-1]] = model.factors_.prices.own * data.costs.total  # these data sets have no bundles
     blocks = [range(first, last) for first, last in pairwise(starts)]
     known = (model.classifier_, _encoded(model, data.X_test), np.searchsorted(model.classes_, data.y_test))
     points = []
@@ -151,7 +154,7 @@ def _oracle(data, masked_training=True, **_):
 
 
 def _encoded(model, X):
-    """Return rows as the data classifier sees them."""
+    """Return the input of the data classifier for the rows."""
     return encode(model.factors_.sorted_columns(X).astype(float), model.standardiser_, model.factors_)
 
 
@@ -160,12 +163,12 @@ def _joined(points, data):
     return CostCurve(spend / data.costs.total, score, unit="share of all", score_name="accuracy")
 
 
-def _mean(found):
-    spend, score = (np.mean([getattr(each, name) for each in found], axis=0) for name in ("spend", "score"))
+def _mean(curves):
+    spend, score = (np.mean([getattr(each, name) for each in curves], axis=0) for name in ("spend", "score"))
     return CostCurve(spend, score, unit="share of all", score_name="accuracy")
 
 
-def _within(curve, budget):
+def _best_within(curve, budget):
     return max(curve.score[curve.spend <= budget], default=0.0)
 
 
@@ -174,8 +177,8 @@ def _points(curve):
     return " ".join(f"{curve.spend[i]:.2f}:{curve.score[i]:.3f}" for i in chosen)
 
 
-def learning_curves(how="as by default", folder=None, seeds=SEEDS, **options) -> None:
-    """Fig. 1a: reward by iteration on the digits at a cost weight of 0.5, mean over some seeds."""
+def learning_curves(setting="default parameters", folder=None, seeds=SEEDS, **options) -> None:
+    """Plot the mean reward over the seeds by iteration, on the digits with a cost weight of 0.5, as in Fig. 1a."""
     if missing("usps"):
         return
     data, figure, mean = _problem("usps", 0), Figure(layout="constrained"), {}
@@ -189,24 +192,29 @@ def learning_curves(how="as by default", folder=None, seeds=SEEDS, **options) ->
     figure.savefig(path)
     rewards = [each.reward for each in mean.values()]
     rows = [(str(t), *(f"{value:.3f}" for value in values)) for t, values in enumerate(zip(*rewards, strict=True), 1)]
-    table(f"usps: reward on held-out rows, {how}, mean of {len(seeds)} seeds", ("iteration", *mean), rows)
+    table(f"usps: mean reward of held-out rows, {setting}, {len(seeds)} random states", ("iteration", *mean), rows)
     of_dagger, of_coaching = rewards
     lines = [
-        at_least("reward at the end, Coaching over DAgger", of_coaching[-1] - of_dagger[-1], 0.0, ""),
-        at_most("mean bend of the curve, Coaching / DAgger", _bend(of_coaching) / _bend(of_dagger), 1.0),
+        at_least("final reward, Coaching - DAgger", of_coaching[-1] - of_dagger[-1], 0.0, ""),
+        at_most(
+            "mean absolute second difference, Coaching / DAgger", _roughness(of_coaching) / _roughness(of_dagger), 1.0
+        ),
     ]
-    report(f"Learning curves, {how}; picture: {path}", lines)
+    report(f"Learning curves, {setting}; plot: {path}", lines)
 
 
-def _bend(values):
+def _roughness(values):
     return np.abs(np.diff(values, 2)).mean()
 
 
-# Real prices
+# Real prices: thyroid
 
 
 def thyroid() -> None:
-    """Print the least spend that keeps 99% of an accuracy: of the contender's own best, of the full logistic one."""
+    """Print the smallest mean spend that reaches 99% of an accuracy.
+
+    The accuracy is the best of the same method, or that of logistic regression with all features.
+    """
     if missing("thyroid"):
         return
     data = load_thyroid()
@@ -215,16 +223,19 @@ def thyroid() -> None:
     rows = []
     for name, models in _thyroid_contenders(data.costs):
         curve = cost_curve([model.fit(X, y) for model in models], X_test, y_test)
-        least = [_least_spend(curve, 0.99 * accuracy) for accuracy in (curve.score.max(), full)]
+        smallest = [_smallest_spend(curve, 0.99 * accuracy) for accuracy in (curve.score.max(), full)]
         points = " ".join(f"{curve.spend[i]:.1f}:{curve.score[i]:.4f}" for i in curve.frontier)
-        rows.append((name, f"{curve.score.max():.4f}", *least, points))
-    title = f"thyroid: full logistic regression {full:.4f}; everything costs {data.costs.total} {data.costs.unit}"
-    table(title, ("", "best", "spend at 99% of it", "at 99% of the full one", "spend:accuracy"), rows)
+        rows.append((name, f"{curve.score.max():.4f}", *smallest, points))
+    title = (
+        f"thyroid: accuracy of logistic regression {full:.4f}; all features cost {data.costs.total} {data.costs.unit}"
+    )
+    header = ("", "best accuracy", "spend at 99% of best", "spend at 99% of logistic regression", "spend:accuracy")
+    table(title, header, rows)
 
 
-def _least_spend(curve, accuracy):
-    enough = curve.spend[curve.score >= accuracy]
-    return f"{enough.min():.2f}" if len(enough) else "never"
+def _smallest_spend(curve, accuracy):
+    sufficient = curve.spend[curve.score >= accuracy]
+    return f"{sufficient.min():.2f}" if len(sufficient) else "not reached"
 
 
 def _thyroid_contenders(costs):
@@ -261,14 +272,14 @@ def speed() -> None:
     of_policy, of_linear = seconds(lambda: model.predict(batch)), seconds(lambda: _predict_all(model, batch))
     lines = [
         at_least(
-            f"a fit of 15 iterations, faster than a loop over rows (its policy learning left out; {ours:.1f} s)",
+            f"fit of 15 iterations ({ours:.1f} s), speed-up over a loop over rows without its policy training",
             theirs / ours,
             50,
         ),
         at_least("predict", len(batch) / of_policy, 20_000, "rows/s"),
     ]
-    report(f"usps, {len(X)} rows; the loop is timed on {LOOP_ROWS} rows", lines)
-    print(f"predict takes {of_policy / of_linear:.1f} times as long as that of the full linear classifier")
+    report(f"usps, {len(X)} rows; the time of the loop is extrapolated from {LOOP_ROWS} rows", lines)
+    print(f"time of predict / time of predict of the linear classifier with all features: {of_policy / of_linear:.1f}")
 
 
 def _predict_all(model, X):
@@ -276,11 +287,11 @@ def _predict_all(model, X):
 
 
 def _seconds_of_loop(model, X, y):
-    """Return what a loop over rows takes to come through states and ask the oracle in 15 iterations, for a few rows."""
+    """Return the time that a loop over a few rows needs to visit states and query the oracle in 15 iterations."""
     rows = np.random.default_rng(0).permutation(len(X))[:LOOP_ROWS]
     Z = _encoded(model, X[rows])
     starts, linear = model.factors_.starts, model.classifier_
-    loop = _Loop([slice(*starts[f : f + 2]) for f in range(len(BLOCKS))], linear.coef_, linear.intercept_, 0.5)
+    loop = _RowLoop([slice(*starts[f : f + 2]) for f in range(len(BLOCKS))], linear.coef_, linear.intercept_, 0.5)
     states, actions, policy, elapsed = [], [], None, 0.0
     for _ in range(15):
         start = perf_counter()
@@ -291,8 +302,8 @@ def _seconds_of_loop(model, X, y):
     return elapsed
 
 
-class _Loop:
-    """Algorithm 1 as one writes it down: a row, a step, a candidate at a time; all prices alike."""
+class _RowLoop:
+    """Algorithm 1 of He et al. (2012) as a plain loop over rows, steps and candidates, with equal costs."""
 
     def __init__(self, blocks, weights, intercepts, cost_weight):
         self.blocks, self.weights, self.intercepts, self.cost_weight = blocks, weights, intercepts, cost_weight
@@ -323,10 +334,10 @@ class _Loop:
     def oracle(self, z, label, acquired):
         first, path, now = len(self.blocks), list(acquired), self.reward(z, label, acquired)
         while len(path) < len(self.blocks):
-            left = [factor for factor in range(len(self.blocks)) if factor not in path]
-            rewards = [self.reward(z, label, [*path, factor]) for factor in left]
+            candidates = [factor for factor in range(len(self.blocks)) if factor not in path]
+            rewards = [self.reward(z, label, [*path, factor]) for factor in candidates]
             best = int(np.argmax(rewards))
-            path.append(left[best])
+            path.append(candidates[best])
             if rewards[best] > now:
                 first, now = path[len(acquired)], rewards[best]
         return first
@@ -336,8 +347,8 @@ class _Loop:
         for factor in acquired:
             masked[self.blocks[factor]] = z[self.blocks[factor]]
         cost, change = len(acquired) * share, share if acquired else 0.0
-        meta = [now.max(), now.max() - before.max(), now.argmax() != before.argmax(), cost, change, cost / now.max()]
-        return np.concatenate([masked, meta, np.arange(len(now)) == now.argmax()])
+        summary = [now.max(), now.max() - before.max(), now.argmax() != before.argmax(), cost, change, cost / now.max()]
+        return np.concatenate([masked, summary, np.arange(len(now)) == now.argmax()])
 
     def choice(self, policy, state, acquired):
         scores = np.full(len(self.blocks) + 1, -np.inf)

@@ -1,4 +1,4 @@
-"""The data that speed is measured on."""
+"""Data for the benchmarks: a synthetic regression problem, and a check for real data sets."""
 
 import numpy as np
 
@@ -8,7 +8,10 @@ YAHOO_SIZE = (141_397, 519)  # rows and features of the training set in Table 1 
 
 
 def correlated_regression(n_rows: int, n_features: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns that share forty factors, and a target that depends on them differently in two regions."""
+    """Return columns that are correlated through 40 common factors, and a target with different weights in two regions.
+
+    The sign of the first column decides the region.
+    """
     random = np.random.default_rng(seed)
     X = random.standard_normal((n_rows, n_features))
     X += 0.5 * random.standard_normal((n_rows, 40)) @ random.standard_normal((40, n_features))
@@ -18,8 +21,8 @@ def correlated_regression(n_rows: int, n_features: int, seed: int = 0) -> tuple[
 
 
 def missing(name: str) -> bool:
-    """Tell whether a real set is not in the folder named by THRIFTY_DATA, and say so."""
+    """Return whether a data set is missing from the folder THRIFTY_DATA, and print a message if it is."""
     absent = not list_datasets()[name]
     if absent:
-        print(f"{name} is not in the folder named by THRIFTY_DATA; what needs it is left out")
+        print(f"{name} is not in the folder that THRIFTY_DATA names; benchmarks that need it are skipped.")
     return absent

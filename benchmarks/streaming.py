@@ -1,6 +1,6 @@
-"""How much memory ``thrifty predict`` takes, and how fast it is, on files of a few rows and of many.
+"""Time and memory of ``thrifty predict`` on short and on long files.
 
-The command is run as a user runs it, in a process of its own, whose largest memory the system tells. Longer files:
+The command runs in a separate process. To choose other file lengths, pass numbers of rows:
 ``python -m benchmarks.streaming 1_000_000 10_000_000``.
 """
 
@@ -13,20 +13,20 @@ from benchmarks.report import at_most, report, table
 from thrifty import ASTCClassifier, TableModel, save
 from thrifty.datasets import load_heart
 
-SIZES = (200_000, 1_000_000)
-BLOCK = 10_000
+SIZES = (200_000, 1_000_000)  # rows
+BLOCK = 10_000  # rows written at a time
 
 
 def main(sizes=SIZES) -> None:
     with TemporaryDirectory() as folder:
         model = save(fitted(), Path(folder, "heart.thrifty"))
-        runs = {n: measured(model, Path(folder), n) for n in sizes}
+        runs = {n: measure(model, Path(folder), n) for n in sizes}
     shown = [
         (f"{n:,}", f"{seconds:.1f} s", f"{n / seconds:,.0f}", f"{peak:.0f} MB") for n, (seconds, peak) in runs.items()
     ]
-    table("thrifty predict, 13 columns of CSV in, CSV out", ("rows", "time", "rows/s", "largest memory"), shown)
-    (_, least), *_, (_, most) = runs.values()
-    report("Streaming", [at_most(f"memory at {sizes[-1]:,} rows, in times of {sizes[0]:,}", most / least, 1.1)])
+    table("thrifty predict, from CSV with 13 columns to CSV", ("rows", "time", "rows/s", "peak memory"), shown)
+    (_, first), *_, (_, last) = runs.values()
+    report("Streaming", [at_most(f"peak memory, {sizes[-1]:,} rows / {sizes[0]:,} rows", last / first, 1.1)])
 
 
 def fitted() -> TableModel:
@@ -35,17 +35,17 @@ def fitted() -> TableModel:
     return TableModel(tree, costs=heart.costs).fit(heart.X, heart.y)
 
 
-def measured(model: Path, folder: Path, n_rows: int) -> tuple[float, float]:
-    """Return the seconds that predicting so many rows takes, and the largest memory of the process in megabytes."""
+def measure(model: Path, folder: Path, n_rows: int) -> tuple[float, float]:
+    """Return the time to predict n_rows rows in seconds, and the peak memory of the process in megabytes."""
     rows, answers = write_rows(folder / "rows.csv", n_rows), folder / "answers.csv"
     figures = run_thrifty("predict", model, rows, "-o", answers)
     if (written := count_lines(answers)) != n_rows + 1:
-        raise RuntimeError(f"{n_rows} rows went in, {written} lines came out")
+        raise RuntimeError(f"The output has {written} lines; expected {n_rows + 1}: a header and one line per row.")
     return figures
 
 
 def write_rows(path: Path, n_rows: int) -> Path:
-    """Write the heart data over and over."""
+    """Write a CSV file with repeated bootstrap rows of the heart data."""
     heart = load_heart(as_frame=True).X
     block = heart.sample(BLOCK, replace=True, random_state=0)
     text = block.to_csv(index=False, header=False).encode()

@@ -1,6 +1,6 @@
-"""From a price list to one patient: read the prices, fit under them, then acquire a single row step by step.
+"""Read a price list, fit a tree with these prices, and acquire the features of one patient step by step.
 
-python examples/price_list_to_session.py
+Run: python examples/price_list_to_session.py
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ PRICES = CostModel.from_file(Path(__file__).with_name("clinic_prices.csv"))
 
 
 def main() -> None:
-    """Fit on all patients but the last, then examine the last."""
+    """Fit on all patients except the last one, then run a session for the last one."""
     heart = load_heart()
     X = heart.X[:, [heart.names.index(name) for name in PRICES.names]]
     model = ASTCClassifier(costs=PRICES, max_depth=3, node_budget=[3, 20, 110], overflow="skip")
@@ -22,8 +22,8 @@ def main() -> None:
     while isinstance(step := session.next(), Acquire):
         print(f"acquire {', '.join(step.features)} for {step.cost:.2f} {PRICES.unit}")
         session.observe({feature: patient[feature] for feature in step.features})
-    verdict = heart.target_names[step.prediction]
-    print(f"{verdict}, after {session.spend:.2f} of {PRICES.total:.2f} {PRICES.unit} ({step.reason})")
+    name, unit = heart.target_names[step.prediction], PRICES.unit
+    print(f"predict {name} after a spend of {session.spend:.2f} of {PRICES.total:.2f} {unit} ({step.reason})")
 
 
 if __name__ == "__main__":

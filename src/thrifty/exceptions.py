@@ -1,35 +1,35 @@
-"""The errors thrifty raises on purpose.
+"""Exceptions of thrifty.
 
-Each message says what is wrong with its name and value, what was expected, and what to do::
+Each message says what is wrong (name and value), what was expected, and what to do::
 
     ThriftyError
-    ├── CostError(ValueError)            a price, bundle or price list that makes no sense
-    ├── SessionError(RuntimeError)       a session was driven out of turn, or told what it never asked for
-    ├── ModelFileError(ValueError)       a model that cannot be saved, or a file that is not to be trusted
-    ├── DatasetNotFoundError(OSError)    a data set that is not embedded and not in the THRIFTY_DATA folder
+    ├── CostError(ValueError)            a price, a bundle or a file of prices is not valid
+    ├── SessionError(RuntimeError)       a session received a call or a value that it did not ask for
+    ├── ModelFileError(ValueError)       a model cannot be saved, or a model file is not valid or not trusted
+    ├── DatasetNotFoundError(OSError)    a data set is not part of the package and not in the folder THRIFTY_DATA
     └── MissingExtraError(ImportError)   an optional dependency is not installed
 """
 
 
 class ThriftyError(Exception):
-    """Base of every error below: catch this to catch them all."""
+    """Base class of all exceptions of thrifty."""
 
 
 class CostError(ThriftyError, ValueError):
-    """A price, bundle or price list that makes no sense."""
+    """A price, a bundle or a file of prices is not valid."""
 
 
 class SessionError(ThriftyError, RuntimeError):
-    """A session was driven out of turn, or told what it never asked for."""
+    """A session received a call or a value that it did not ask for."""
 
 
 class ModelFileError(ThriftyError, ValueError):
-    """A model that cannot be saved, or a file that is no sound model file and was not loaded."""
+    """A model cannot be saved, or a model file is not valid or not trusted and was not loaded."""
 
 
 class DatasetNotFoundError(ThriftyError, OSError):
-    """A data set that is neither embedded nor in the folder named by THRIFTY_DATA."""
+    """A data set is not part of the package and not in the folder that THRIFTY_DATA names."""
 
 
 class MissingExtraError(ThriftyError, ImportError):
-    """An optional dependency is not installed; the message holds the pip command that installs it."""
+    """An optional dependency is not installed; the message contains the pip command that installs it."""

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: under another name first, under their own once complete."""
+"""Write files atomically: a file is complete, or it is unchanged."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,20 @@ from secrets import token_hex
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield where to write; at the end the file takes its place, and after an error or Ctrl-C nothing is left of it.
+    """Replace a file by a new one once the new one is complete.
+
+    The new file is written under a temporary name in the same folder. After an error or Ctrl-C it is deleted, and the
+    old file is unchanged.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file to replace or create.
+
+    Yields
+    ------
+    pathlib.Path
+        Where to write the new file.
 
     Examples
     --------
@@ -20,18 +33,18 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     [each.name for each in Path(folder).iterdir()]
     ['hello.txt']
     """
-    place = Path(os.path.realpath(path))  # a link goes on pointing to the file
-    unfinished = place.with_name(f".{token_hex(8)}.unfinished")
+    target = Path(os.path.realpath(path))  # if the path is a symbolic link, replace the file that it points to
+    unfinished = target.with_name(f".{token_hex(8)}.unfinished")
     try:
         yield unfinished
         _flush(unfinished)
-        os.replace(unfinished, place)
+        os.replace(unfinished, target)
     finally:
         with suppress(OSError):
             unfinished.unlink()
 
 
 def _flush(path: Path) -> None:
-    """Wait until the content is on the disk: a name that outlives a power cut is not to outlive its content."""
+    """Wait until the content is on disk, so that a power failure cannot leave a renamed file without content."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

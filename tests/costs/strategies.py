@@ -1,4 +1,4 @@
-"""Price lists for Hypothesis: as users write them, and as fractions for the recount in reference/costs.py."""
+"""Hypothesis strategies for cost models. Prices are fractions, so that reference/costs.py computes exact costs."""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class PriceList(NamedTuple):
         return list(self.costs)
 
     def model(self, scale=1, order=None):
-        """Return the CostModel, with all prices times `scale` and its features in another order."""
+        """Return the CostModel, with all prices multiplied by `scale` and the features in the given order."""
         names = self.names if order is None else [self.names[j] for j in order]
         return CostModel(
             {name: _float(self.costs[name], scale) for name in names},
@@ -28,9 +28,9 @@ class PriceList(NamedTuple):
             unit="CAD",
         )
 
-    def chosen(self, mask):
-        """Return the names where a mask is True."""
-        return {name for name, taken in zip(self.names, mask, strict=True) if taken}
+    def selected(self, mask):
+        """Return the names of the features where a mask is True."""
+        return {name for name, acquired in zip(self.names, mask, strict=True) if acquired}
 
 
 def _float(price, scale):

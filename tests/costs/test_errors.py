@@ -1,4 +1,4 @@
-"""Every refusal names the culprit and its value, and says what to do."""
+"""Error messages of cost models: the exact text of each."""
 
 import numpy as np
 import pandas as pd
@@ -9,16 +9,16 @@ from thrifty.exceptions import CostError
 
 A_PRICE = "A price must be a finite number, 0 or more."
 A_FEATURE = "Pass the name of a feature, or its index from 0 to 1."
-READS = "Pass a boolean matrix of shape (t, 2), or a list with the features that each derived one reads."
+READS = "Pass a boolean matrix of shape (t, 2), or one list of features for each derived feature."
 AB = {"a": 1.0, "b": 2.0}
 MODEL = CostModel(AB)
 
 
-def bundled(members, price=1.0):
+def with_bundle(members, price=1.0):
     return lambda: CostModel(AB, bundles={"p": (members, price)})
 
 
-REFUSALS = {
+ERRORS = {
     "negative": (lambda: CostModel({"a": -1.0}), f"the price of feature 'a' is -1.0. {A_PRICE}"),
     "nan": (lambda: CostModel([1, np.nan]), f"the price of feature 1 is nan. {A_PRICE}"),
     "inf": (lambda: CostModel(np.array([np.inf])), f"the price of feature 0 is inf. {A_PRICE}"),
@@ -32,7 +32,7 @@ REFUSALS = {
     "nothing": (lambda: CostModel([]), "costs is empty. Pass one price per feature."),
     "overflow": (
         lambda: CostModel([1.7e308, 1.7e308]),
-        "the prices add up to more than a float can hold. Use a larger unit.",
+        "the sum of the prices is too large for a float. Use a larger unit.",
     ),
     "unit": (lambda: CostModel([1], unit=3), "unit is 3. Pass text, such as 'CAD'."),
     "number as name": (
@@ -45,28 +45,28 @@ REFUSALS = {
     ),
     "name twice": (
         lambda: CostModel(pd.Series([1.0, 2.0], index=["a", "a"])),
-        "feature 'a' is named twice. Give every feature a name of its own.",
+        "the feature name 'a' appears twice. Give every feature a different name.",
     ),
     "no price at all": (
         lambda: CostModel({"a": None, "b": 1.0}),
-        "feature 'a' has no price, is in no bundle and requires nothing that has a price. "
-        "Give it a price, 0 if it is free.",
+        "feature 'a' has no price, is not in a bundle and requires nothing that has a price. "
+        "Give it a price; pass 0 if it is free.",
     ),
     "no price in a cycle": (
         lambda: CostModel([None, None], requires={0: [1], 1: [0]}),
-        "feature 0 has no price, is in no bundle and requires nothing that has a price. "
-        "Give it a price, 0 if it is free.",
+        "feature 0 has no price, is not in a bundle and requires nothing that has a price. "
+        "Give it a price; pass 0 if it is free.",
     ),
-    "unknown member": (bundled(["c"]), f"bundle 'p' lists 'c', which is no feature. {A_FEATURE}"),
-    "negative index": (bundled([-1]), f"bundle 'p' lists -1, which is no feature. {A_FEATURE}"),
-    "index too large": (bundled([2]), f"bundle 'p' lists 2, which is no feature. {A_FEATURE}"),
-    "bool member": (bundled([True]), f"bundle 'p' lists True, which is no feature. {A_FEATURE}"),
-    "member twice": (bundled(["a", 0]), "bundle 'p' lists 'a' twice. List every feature once."),
-    "text for members": (bundled("ab"), "bundle 'p' is 'ab'. Pass a list of features."),
-    "number for members": (bundled(0), "bundle 'p' is 0. Pass a list of features."),
-    "empty bundle": (bundled([]), "bundle 'p' is empty. List its members, or leave the bundle out."),
-    "bundle price": (bundled(["a"], -2), f"the price of bundle 'p' is -2. {A_PRICE}"),
-    "bundle without price": (bundled(["a"], None), f"the price of bundle 'p' is None. {A_PRICE}"),
+    "unknown member": (with_bundle(["c"]), f"bundle 'p' lists 'c', which is not a feature. {A_FEATURE}"),
+    "negative index": (with_bundle([-1]), f"bundle 'p' lists -1, which is not a feature. {A_FEATURE}"),
+    "index too large": (with_bundle([2]), f"bundle 'p' lists 2, which is not a feature. {A_FEATURE}"),
+    "bool member": (with_bundle([True]), f"bundle 'p' lists True, which is not a feature. {A_FEATURE}"),
+    "member twice": (with_bundle(["a", 0]), "bundle 'p' lists 'a' twice. List every feature once."),
+    "text for members": (with_bundle("ab"), "bundle 'p' is 'ab'. Pass a list of features."),
+    "number for members": (with_bundle(0), "bundle 'p' is 0. Pass a list of features."),
+    "empty bundle": (with_bundle([]), "bundle 'p' is empty. List its members, or leave the bundle out."),
+    "bundle price": (with_bundle(["a"], -2), f"the price of bundle 'p' is -2. {A_PRICE}"),
+    "bundle without price": (with_bundle(["a"], None), f"the price of bundle 'p' is None. {A_PRICE}"),
     "no pair": (
         lambda: CostModel(AB, bundles={"p": ["a"]}),
         "bundle 'p' is ['a']. Pass a pair (members, price).",
@@ -83,11 +83,11 @@ REFUSALS = {
     "requires no dict": (lambda: CostModel(AB, requires=["a"]), "requires is ['a']. Pass a dict."),
     "unknown requirer": (
         lambda: CostModel(AB, requires={"c": ["a"]}),
-        f"requires lists 'c', which is no feature. {A_FEATURE}",
+        f"requires lists 'c', which is not a feature. {A_FEATURE}",
     ),
     "unknown required": (
         lambda: CostModel(AB, requires={"a": ["c"]}),
-        f"requires['a'] lists 'c', which is no feature. {A_FEATURE}",
+        f"requires['a'] lists 'c', which is not a feature. {A_FEATURE}",
     ),
     "required twice": (
         lambda: CostModel(AB, requires={"a": ["b", "b"]}),
@@ -113,10 +113,10 @@ REFUSALS = {
         lambda: MODEL.of(np.array(True)),
         "mask has shape (). Expected (2,) or (n, 2): one entry per feature.",
     ),
-    "select unknown": (lambda: MODEL.select(["c"]), f"select lists 'c', which is no feature. {A_FEATURE}"),
+    "select unknown": (lambda: MODEL.select(["c"]), f"select lists 'c', which is not a feature. {A_FEATURE}"),
     "select twice": (lambda: MODEL.select([0, "a"]), "select lists 'a' twice. List every feature once."),
     "select text": (lambda: MODEL.select("ab"), "select is 'ab'. Pass a list of features."),
-    "select nothing": (lambda: MODEL.select([]), "select lists no feature. List at least one."),
+    "select nothing": (lambda: MODEL.select([]), "select is empty. List at least one feature."),
     "derive width": (
         lambda: MODEL.derive(np.ones((4, 3), dtype=bool), 1.0),
         f"requires is an array of bool (4, 3). {READS}",
@@ -128,24 +128,24 @@ REFUSALS = {
     "derive scalar": (lambda: MODEL.derive(0, 1.0), f"requires is 0. {READS}"),
     "derive unknown": (
         lambda: MODEL.derive([["a"], ["c"]], 1.0),
-        f"requires[1] lists 'c', which is no feature. {A_FEATURE}",
+        f"requires[1] lists 'c', which is not a feature. {A_FEATURE}",
     ),
     "derive flat": (lambda: MODEL.derive([0, 1], 1.0), "requires[0] is 0. Pass a list of features."),
     "derive nothing": (
         lambda: MODEL.derive([], 1.0),
-        "requires is empty. Pass what each derived feature reads.",
+        "requires is empty. Pass the features that each derived feature reads.",
     ),
     "derive prices": (
         lambda: MODEL.derive([[0], [1]], [1.0, 2.0, 3.0]),
-        "evaluation_costs has 3 entries for 2 derived features. Pass one each.",
+        "evaluation_costs has 3 entries but there are 2 derived features. Pass one entry per derived feature.",
     ),
     "derive names": (
         lambda: MODEL.derive([[0], [1]], 1.0, names=["t"]),
-        "names has 1 entries for 2 derived features. Pass one each.",
+        "names has 1 entries but there are 2 derived features. Pass one entry per derived feature.",
     ),
     "derive name twice": (
         lambda: MODEL.derive([[0], [1]], 1.0, names=["t", "t"]),
-        "feature 't' is named twice. Give every feature a name of its own.",
+        "the feature name 't' appears twice. Give every feature a different name.",
     ),
     "derive price": (
         lambda: MODEL.derive([[0], [1]], [1.0, -1.0]),
@@ -164,9 +164,14 @@ REFUSALS = {
         lambda: CostModel.resolve(MODEL, 3, ["a", "b", "c"], owner="Model"),
         "Model: costs has no price for column 'c' of X. Add one, or drop the column.",
     ),
-    "resolve strange": (
+    "resolve misspelt": (
+        lambda: CostModel.resolve(MODEL, 2, ["a", "c"], owner="Model"),
+        "Model: costs has no price for column 'c' of X, but one for 'b', which is not a column. "
+        "Check the spelling of both names.",
+    ),
+    "resolve unknown": (
         lambda: CostModel.resolve(MODEL, 1, ["b"], owner="Model"),
-        "Model: costs names 'a', which is no column of X. Remove it, or add the column.",
+        "Model: costs has a price for 'a', which is not a column of X. Remove it, or add the column.",
     ),
     "resolve price": (
         lambda: CostModel.resolve({"a": -1}, 1, owner="Model"),
@@ -175,9 +180,9 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_refused_with_one_clear_line(name):
-    attempt, message = REFUSALS[name]
+@pytest.mark.parametrize("name", ERRORS)
+def test_error_message(name):
+    attempt, message = ERRORS[name]
     with pytest.raises(CostError) as caught:
         attempt()
     assert str(caught.value) == message

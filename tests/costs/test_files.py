@@ -79,10 +79,10 @@ def test_round_trip(tmp_path_factory, suffix, prices):
 
 
 TEXTS = st.lists(st.text(min_size=1), min_size=4, max_size=4, unique=True)
-TIDY = TEXTS.map(lambda texts: [re.sub("^|$|[;\r]", str(k), text) for k, text in enumerate(texts)])
+CSV_TEXTS = TEXTS.map(lambda texts: [re.sub("^|$|[;\r]", str(k), text) for k, text in enumerate(texts)])
 
 
-@pytest.mark.parametrize(("suffix", "texts"), [(".csv", TIDY), (".toml", TEXTS), (".yaml", TEXTS)])
+@pytest.mark.parametrize(("suffix", "texts"), [(".csv", CSV_TEXTS), (".toml", TEXTS), (".yaml", TEXTS)])
 @given(data=st.data(), price=st.just(0.0) | st.floats(1e-4, 1e6))
 def test_round_trip_of_any_name_unit_and_price(tmp_path_factory, suffix, texts, data, price):
     a, b, bundle, unit = data.draw(texts)
@@ -91,13 +91,13 @@ def test_round_trip_of_any_name_unit_and_price(tmp_path_factory, suffix, texts, 
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_features_without_names_get_some(tmp_path, suffix):
+def test_features_without_names_get_default_names(tmp_path, suffix):
     model = CostModel([1.0, None], bundles={"b": ([0, 1], 0.1)}, requires={1: [0]})
     again = CostModel.from_file(model.to_file(tmp_path / f"costs{suffix}"))
     assert again == CostModel.resolve(model, 2, ["x0", "x1"])
 
 
-def test_a_spreadsheet_may_be_untidy(tmp_path):
+def test_csv_with_spaces_blank_lines_and_other_column_order(tmp_path):
     path = tmp_path / "COSTS.CSV"
     path.write_bytes(
         "\ufeffbundles, name ,price(CAD)\r\n blood ; needle,chol,5\r\n\r\n,blood,2\r\n,needle,.5\r\n".encode()
@@ -115,7 +115,7 @@ def test_csv_refuses_text_it_cannot_hold(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_left_half_written(tmp_path):
+def test_no_incomplete_file_remains_after_an_error(tmp_path):
     path = tmp_path / "costs.toml"
     path.mkdir()
     with pytest.raises(CostError) as caught:
@@ -133,32 +133,36 @@ def test_a_file_is_replaced(tmp_path):
 A_PRICE = "A price must be a finite number, 0 or more."
 A_FEATURE = "Pass the name of a feature, or its index from 0 to 0."
 KEYS = "Expected features, bundles, requires, unit."
-REFUSALS = [
-    (".csv", "", "line 1: the column 'name' is missing. Begin with a line that names the columns."),
+ERRORS = [
+    (".csv", "", "line 1: the column 'name' is missing. Name the columns in the first line."),
     (".csv", "name,cost\n", "line 1: the column 'cost' is unknown. Use name, price, bundles, requires."),
-    (".csv", "name\na\n", "line 1: the column 'price' is missing. Begin with a line that names the columns."),
-    (".csv", "name,price,price (CAD)\n", "line 1: the column 'price' is there twice. Keep one."),
+    (".csv", "name\na\n", "line 1: the column 'price' is missing. Name the columns in the first line."),
+    (".csv", "name,price,price (CAD)\n", "line 1: the column 'price' appears twice. Keep one."),
     (".csv", "name,price\n", "costs is empty. Pass one price per feature."),
     (
         ".csv",
         "name,price\na,1\n,2\n",
         "line 3: '' is not a name. Name features and bundles with non-empty text.",
     ),
-    (".csv", "name,price\na,1\nb,2\na,3\n", "line 4: 'a' is given twice. Give it once."),
+    (".csv", "name,price\na,1\nb,2\na,3\n", "line 4: the name 'a' appears twice. Keep one row."),
     (".csv", "name,price\na,1\nb,cheap\n", f"line 3: the price of feature 'b' is 'cheap'. {A_PRICE}"),
     (".csv", "name,price\n\na,-1\n", f"line 3: the price of feature 'a' is -1.0. {A_PRICE}"),
     (".csv", "name,price\na,nan\n", f"line 2: the price of feature 'a' is nan. {A_PRICE}"),
     (
         ".csv",
         "name,price\na,\n",
-        "feature 'a' has no price, is in no bundle and requires nothing that has a price. "
-        "Give it a price, 0 if it is free.",
+        "feature 'a' has no price, is not in a bundle and requires nothing that has a price. "
+        "Give it a price; pass 0 if it is free.",
     ),
-    (".csv", "name,price\na,1,5\n", "line 2: there are 3 cells for 2 columns. Quote the commas."),
+    (
+        ".csv",
+        "name,price\na,1,5\n",
+        "line 2: the row has 3 cells but the header has 2. Put text with commas in quotes.",
+    ),
     (
         ".csv",
         "name,price,bundles\na,1,p\n",
-        "line 2: 'a' lists 'p' under bundles, which has no row. Add one with its price.",
+        "line 2: 'a' lists 'p' under bundles, but 'p' is not the name of a bundle. Add a row with its price.",
     ),
     (
         ".csv",
@@ -169,18 +173,18 @@ REFUSALS = [
     (
         ".csv",
         "name,price,bundles\na,1,p\np,1,q\nq,1,\n",
-        "line 3: 'p' is a bundle, so it cannot be in bundles or require anything. Empty the cells.",
+        "line 3: 'p' is a bundle, so its bundles and requires cells must be empty. Empty them.",
     ),
     (
         ".csv",
         "name,price,requires\na,1,\nb,,c\n",
-        "line 3: 'b' lists 'c' under requires, which has no row. Add one with its price.",
+        "line 3: 'b' lists 'c' under requires, but 'c' is not the name of a feature. Add a row with its price.",
     ),
     (".csv", 'name,price\n"a,1\n', "line 2: unexpected end of data. Correct the CSV."),
-    (".toml", "", f"the file has no 'features'. {KEYS}"),
+    (".toml", "", f"the file lacks the key 'features'. {KEYS}"),
     (".toml", "prices = 1\n", f"the file has the unknown key 'prices'. {KEYS}"),
-    (".toml", "features = 1\n", "features is 1. Expected a table of names."),
-    (".toml", "bundles = 1\n[features]\na = 1\n", "bundles is 1. Expected a table of names."),
+    (".toml", "features = 1\n", "features is 1. Expected a table with one entry per name."),
+    (".toml", "bundles = 1\n[features]\na = 1\n", "bundles is 1. Expected a table with one entry per name."),
     (".toml", "unit = 1\n[features]\na = 1\n", "unit is 1. Pass text, such as 'CAD'."),
     (".toml", "[features]\n", "costs is empty. Pass one price per feature."),
     (".toml", "[features]\na = '1'\n", f"the price of feature 'a' is '1'. {A_PRICE}"),
@@ -194,7 +198,7 @@ REFUSALS = [
     (
         ".toml",
         "[features]\na = 1\n[bundles.p]\nprice = 1\n",
-        "bundle 'p' has no 'members'. Expected members, price.",
+        "bundle 'p' lacks the key 'members'. Expected members, price.",
     ),
     (
         ".toml",
@@ -205,25 +209,25 @@ REFUSALS = [
     (
         ".toml",
         "[features]\na = 1\n[bundles.p]\nprice = 1\nmembers = ['b']\n",
-        f"bundle 'p' lists 'b', which is no feature. {A_FEATURE}",
+        f"bundle 'p' lists 'b', which is not a feature. {A_FEATURE}",
     ),
     (
         ".toml",
         "[features]\na = 1\n[requires]\na = ['b']\n",
-        f"requires['a'] lists 'b', which is no feature. {A_FEATURE}",
+        f"requires['a'] lists 'b', which is not a feature. {A_FEATURE}",
     ),
     (".yaml", "", f"the file is None. {KEYS}"),
     (".yaml", "- a\n", f"the file is ['a']. {KEYS}"),
     (".yaml", "features: {a: [1]}\n", f"the price of feature 'a' is [1]. {A_PRICE}"),
-    (".yaml", "features:\n  a: 1\n  b: 2\n  a: 3\n", "line 4: 'a' is given twice. Give it once."),
-    (".yaml", "features:\n  a: 1\n  no: 2\n", "line 3: YAML does not take 'no' for text. Put it in quotes."),
-    (".yaml", "features:\n  a: 1\nbundles:\n", "bundles is None. Expected a table of names."),
+    (".yaml", "features:\n  a: 1\n  b: 2\n  a: 3\n", "line 4: the key 'a' appears twice. Keep one."),
+    (".yaml", "features:\n  a: 1\n  no: 2\n", "line 3: YAML does not read the key 'no' as text. Put it in quotes."),
+    (".yaml", "features:\n  a: 1\nbundles:\n", "bundles is None. Expected a table with one entry per name."),
     (".yaml", "features: &x\n  a: *x\n", f"the price of feature 'a' is {{'a': {{...}}}}. {A_PRICE}"),
 ]
 
 
-@pytest.mark.parametrize(("suffix", "text", "message"), REFUSALS)
-def test_refused_with_file_line_and_culprit(tmp_path, suffix, text, message):
+@pytest.mark.parametrize(("suffix", "text", "message"), ERRORS)
+def test_error_message_names_file_and_line(tmp_path, suffix, text, message):
     path = tmp_path / f"costs{suffix}"
     path.write_text(text)
     with pytest.raises(CostError) as caught:
@@ -231,7 +235,7 @@ def test_refused_with_file_line_and_culprit(tmp_path, suffix, text, message):
     assert str(caught.value) == f"{path}: {message}"
 
 
-def test_broken_yaml_is_one_line_that_names_the_place(tmp_path):
+def test_error_message_of_invalid_yaml_is_one_line_with_position(tmp_path):
     path = tmp_path / "costs.yaml"
     path.write_text("features:\n  a: 1\n b: 2\n")
     with pytest.raises(CostError, match=r"costs.yaml: .* line 3, column 2.*\. Correct the YAML\.$") as caught:
@@ -241,7 +245,7 @@ def test_broken_yaml_is_one_line_that_names_the_place(tmp_path):
 
 def test_files_that_cannot_be_used(tmp_path):
     (tmp_path / "latin.csv").write_bytes("name,price\nfrühstück,1\n".encode("latin-1"))
-    suffixes = "the suffix '.json' is unknown. Use .csv, .toml, .yaml, .yml."
+    suffixes = "the file suffix '.json' is unknown. Use .csv, .toml, .yaml, .yml."
     for attempt, name, message in [
         (CostModel.from_file, "none.csv", "cannot be read (No such file or directory). Check the path."),
         (CostModel.from_file, "latin.csv", "byte 13 is not UTF-8. Save the file as UTF-8."),
@@ -255,7 +259,7 @@ def test_files_that_cannot_be_used(tmp_path):
     assert os.listdir(tmp_path) == ["latin.csv"]
 
 
-def test_csv_is_what_other_readers_expect(tmp_path):
+def test_csv_can_be_read_by_the_csv_module(tmp_path):
     path = CostModel({"a,b": 1.0, 'c"d': None}, bundles={"p": (["a,b", 'c"d'], 2.0)}).to_file(tmp_path / "c.csv")
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -50,7 +50,7 @@ def test_a_ratio_is_free_once_both_its_parts_are_bought():
     assert THYROID.marginal([True, True, False]).tolist() == [0, 0, 0]
 
 
-def test_requires_goes_on_and_a_cycle_means_both_need_both():
+def test_requires_is_transitive_and_may_have_cycles():
     chain = CostModel({"a": 1.0, "b": 2.0, "c": 4.0}, requires={"c": ["b"], "b": ["a"]})
     assert [of(chain, name) for name in "abc"] == [1, 3, 7]
     cycle = CostModel({"a": 1.0, "b": 2.0}, requires={"a": ["b"], "b": ["a"]})
@@ -75,13 +75,13 @@ def test_a_feature_may_be_in_several_bundles():
     ],
     ids=["float", "Decimal", "float32", "computed"],
 )
-def test_a_tenth_and_two_tenths_are_three_tenths(prices):
+def test_sums_of_decimals_are_exact(prices):
     model = CostModel(prices)
     assert model.of([True, True]) == model.total == 0.3
     assert Ledger(model, [1, 0]).spent == Ledger(model, [0, 1]).spent == 0.3
 
 
-def test_prices_that_are_no_short_decimals_keep_their_value_and_their_order_does_not_matter():
+def test_prices_that_are_not_short_decimals_are_rounded_down_and_sums_do_not_depend_on_order():
     prices = np.random.default_rng(0).random(50)
     model, each = CostModel(prices), np.eye(50, dtype=bool)
     np.testing.assert_allclose(model.of(each), prices, rtol=0, atol=2**-52 * prices.sum())
@@ -97,12 +97,14 @@ def test_large_and_small_prices_keep_their_value(prices):
 
 
 @pytest.mark.parametrize("prices", [[1e300, 1e-300], [1e16, 1.0, 0.5], [1e9, 1e-9, 1 / 3]])
-def test_prices_too_far_apart_to_be_added_are_refused_rather_than_lost(prices):
-    with pytest.raises(CostError, match=r"the prices .* and .* are too far apart to be added up\. Keep prices within"):
+def test_prices_too_far_apart_to_be_added_exactly_are_refused(prices):
+    with pytest.raises(
+        CostError, match=r"the prices .* and .* are too far apart to be added exactly\. Keep prices within"
+    ):
         CostModel(prices)
 
 
-def test_many_rows_cost_what_they_cost_one_by_one():
+def test_cost_of_many_rows_equals_cost_of_single_rows():
     masks = np.random.default_rng(0).random((3000, 13)) < 0.3
     assert HEART.of(masks).tolist() == [HEART.of(mask) for mask in masks]
     assert HEART.of(np.asfortranarray(masks)).tolist() == HEART.of(masks).tolist()
@@ -111,14 +113,14 @@ def test_many_rows_cost_what_they_cost_one_by_one():
     assert HEART.marginal(masks[:0]).shape == (0, 13)
 
 
-def test_marginal_of_many_rows_does_not_depend_on_how_they_are_cut():
+def test_marginal_of_many_rows_does_not_depend_on_blocks():
     masks = np.random.default_rng(0).random((90_000, 13)) < 0.3
     marginal = HEART.marginal(masks)
     for row in (0, 80_658, 80_659, 89_999):
         assert marginal[row].tolist() == HEART.marginal(masks[row]).tolist()
 
 
-def test_it_is_frozen():
+def test_cost_model_is_immutable():
     with pytest.raises(AttributeError, match="CostModel is frozen: 'unit' cannot be set"):
         HEART.unit = "USD"
     with pytest.raises(AttributeError, match="frozen: 'anything' cannot be set"):
@@ -134,15 +136,15 @@ def test_it_is_frozen():
 
 def test_copies_are_equal():
     for model in (HEART, THYROID):
-        twins = [pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model), clone(model)]
-        twins.append(clone(Estimator(model)).costs)
-        for twin in twins:
-            assert twin == model
-            assert hash(twin) == hash(model)
-            assert twin.of(np.ones(model.n_features, dtype=bool)) == model.total
+        copies = [pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model), clone(model)]
+        copies.append(clone(Estimator(model)).costs)
+        for duplicate in copies:
+            assert duplicate == model
+            assert hash(duplicate) == hash(model)
+            assert duplicate.of(np.ones(model.n_features, dtype=bool)) == model.total
 
 
-def test_equality_looks_at_everything_declared():
+def test_equality_compares_all_declared_values():
     bundles = {"p": (["a", "b"], 1.0), "q": (["b"], 2.0)}
     model = CostModel({"a": 1.0, "b": 2.0}, bundles=bundles, requires={"a": ["b"]}, unit="CAD")
     assert model == CostModel(
@@ -159,12 +161,12 @@ def test_equality_looks_at_everything_declared():
     assert all(model != other for other in others)
 
 
-def test_a_series_carries_its_names():
+def test_names_come_from_the_index_of_a_series():
     assert CostModel(pd.Series([1.0, 2.0], index=["a", "b"])) == CostModel({"a": 1.0, "b": 2.0})
     assert CostModel(pd.Series([1.0, 2.0])) == CostModel([1.0, 2.0])
 
 
-def test_repr_leaves_out_what_is_not_there():
+def test_repr_omits_empty_parts():
     assert repr(CostModel([-0.0])) == "CostModel(1 feature, total 0)"
     assert repr(CostModel([1])) == "CostModel(1 feature, total 1)"
     assert repr(CostModel([1, 2.5], bundles={"b": ([0], 1)})) == "CostModel(2 features, 1 bundle, total 4.5)"
@@ -194,7 +196,7 @@ def test_a_selection_keeps_what_its_features_require():
     assert unnamed.select([0, 2]).bundles == {"x1'": ((0,), 1.0)}
 
 
-def test_resolve_without_names_goes_by_position():
+def test_resolve_without_names_matches_by_position():
     assert CostModel.resolve(None, 3) == CostModel([1.0, 1.0, 1.0])
     assert CostModel.resolve([1.0, 2.0], 2) == CostModel([1.0, 2.0])
     assert CostModel.resolve([1.0, 2.0], 2, ["b", "a"]) == CostModel({"b": 1.0, "a": 2.0})

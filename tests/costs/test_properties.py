@@ -1,4 +1,4 @@
-"""What must hold of every cost model, whatever its prices."""
+"""Properties of all cost models, compared with exact fractions of reference/costs.py."""
 
 import itertools
 
@@ -13,9 +13,9 @@ from thrifty.costs import CostModel, Ledger
 
 
 @given(price_lists_and_masks(n_masks=5))
-def test_equals_a_naive_recount_to_the_last_bit(case):
+def test_cost_equals_the_reference_exactly(case):
     prices, masks = case
-    recount = [float(reference.cost(prices.chosen(mask), *prices)) for mask in masks]
+    recount = [float(reference.cost(prices.selected(mask), *prices)) for mask in masks]
     model = prices.model()
     assert model.of(masks).tolist() == recount
     assert [model.of(mask) for mask in masks] == recount
@@ -23,7 +23,7 @@ def test_equals_a_naive_recount_to_the_last_bit(case):
 
 
 @given(price_lists_and_masks(n_masks=2))
-def test_monotone_submodular_and_nothing_costs_nothing(case):
+def test_monotone_submodular_and_zero_for_the_empty_set(case):
     prices, (a, b) = case
     model = prices.model()
     assert model.of(np.zeros_like(a)) == 0
@@ -33,14 +33,14 @@ def test_monotone_submodular_and_nothing_costs_nothing(case):
 
 
 @given(price_lists_and_masks(n_masks=4))
-def test_marginal_is_what_the_cost_grows_by(case):
+def test_marginal_is_the_increase_of_the_cost(case):
     prices, masks = case
     model = prices.model()
     marginal = model.marginal(masks)
     np.testing.assert_array_equal(marginal, [model.marginal(mask) for mask in masks])
     for mask, row in zip(masks, marginal, strict=True):
         for j, name in enumerate(prices.names):
-            acquired = prices.chosen(mask)
+            acquired = prices.selected(mask)
             growth = reference.cost(acquired | {name}, *prices) - reference.cost(acquired, *prices)
             assert row[j] == float(growth)
 
@@ -52,6 +52,9 @@ def test_a_ledger_agrees_with_the_model_in_any_order_of_purchase(prices, data):
     for feature in data.draw(st.lists(st.integers(0, model.n_features - 1))):
         price = model.marginal(mask)[feature]
         assert ledger.price_of([feature]) == ledger.prices[feature] == price
+        paid = model.requirement[mask].any(axis=0)
+        units = np.flatnonzero(model.requirement[feature] & ~paid)
+        assert ledger.bill(feature) == [(model.unit_names[unit], model.unit_costs[unit]) for unit in units]
         assert ledger.buy(feature) == price
         mask[feature] = True
         assert ledger.spent == model.of(mask)
@@ -59,11 +62,11 @@ def test_a_ledger_agrees_with_the_model_in_any_order_of_purchase(prices, data):
 
 
 @given(price_lists_and_masks(n_masks=2))
-def test_a_ledger_prices_features_jointly(case):
+def test_a_ledger_prices_several_features_together(case):
     prices, (owned, wanted) = case
     ledger = Ledger(prices.model(), np.flatnonzero(owned))
-    acquired = prices.chosen(owned)
-    growth = reference.cost(acquired | prices.chosen(wanted), *prices) - reference.cost(acquired, *prices)
+    acquired = prices.selected(owned)
+    growth = reference.cost(acquired | prices.selected(wanted), *prices) - reference.cost(acquired, *prices)
     assert ledger.price_of(np.flatnonzero(wanted)) == float(growth)
     assert ledger.spent == float(reference.cost(acquired, *prices))
 
@@ -80,17 +83,17 @@ def test_the_order_of_columns_does_not_matter(case, random):
 
 
 @given(price_lists_and_masks(n_masks=3))
-def test_prices_times_a_hundred_cost_a_hundred_times_as_much(case):
+def test_cost_scales_with_the_prices(case):
     prices, masks = case
     np.testing.assert_allclose(prices.model(scale=100).of(masks), 100 * prices.model().of(masks), rtol=1e-15)
 
 
 @given(price_lists_and_masks(n_masks=3, max_features=5), st.data())
-def test_a_derived_feature_costs_its_evaluation_and_all_it_reads(case, data):
+def test_a_derived_feature_costs_its_evaluation_and_the_features_it_reads(case, data):
     prices, reads = case
     model, features, evaluation = prices.model(), prices.names, [1, 2, 3]
     derived = model.derive(reads, evaluation, names=["t0", "t1", "t2"])
-    assert derived == model.derive([prices.chosen(row) for row in reads], evaluation, names=["t0", "t1", "t2"])
+    assert derived == model.derive([prices.selected(row) for row in reads], evaluation, names=["t0", "t1", "t2"])
     for bought in itertools.product([False, True], repeat=3):
         read = {features[j] for j in np.flatnonzero(reads[list(bought)].any(axis=0))}
         recount = reference.cost(read, *prices) + int(np.dot(bought, evaluation))
@@ -98,7 +101,7 @@ def test_a_derived_feature_costs_its_evaluation_and_all_it_reads(case, data):
 
 
 @given(price_lists_and_masks(n_masks=1), st.randoms(use_true_random=False), st.booleans())
-def test_selected_features_cost_what_they_did(case, random, named):
+def test_selection_keeps_the_cost_of_its_features(case, random, named):
     prices, (mask,) = case
     columns = random.sample(range(len(mask)), random.randint(1, len(mask)))
     model = prices.model()
@@ -109,7 +112,7 @@ def test_selected_features_cost_what_they_did(case, random, named):
 
 
 @given(price_lists())
-def test_the_declared_form_builds_the_same_model(prices):
+def test_declared_values_build_an_equal_model(prices):
     for model in (prices.model(), without_names(prices.model())):
         again = CostModel(model.costs, bundles=model.bundles, requires=model.requires, unit=model.unit)
         assert again == model
@@ -117,7 +120,7 @@ def test_the_declared_form_builds_the_same_model(prices):
 
 
 @given(st.lists(st.just(0.0) | st.floats(1e-3, 1e6), min_size=1, max_size=8), st.randoms(use_true_random=False))
-def test_any_floats_are_added_in_any_order_and_never_overcharged(prices, random):
+def test_sums_of_floats_do_not_depend_on_order_and_never_exceed_the_prices(prices, random):
     model, d = CostModel(prices), len(prices)
     first, second = Ledger(model), Ledger(model, random.sample(range(d), d))
     for feature in range(d):

@@ -1,4 +1,4 @@
-"""Every reader runs on small files of the real layout, and on the real files where THRIFTY_DATA is set."""
+"""Loaders, on small files with the layout of the real ones, and on the real files if THRIFTY_DATA is set."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ SHAPES = {
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    """A data folder of our own; ``store(name, **arrays)`` puts a set where it belongs."""
+    """Set THRIFTY_DATA to a temporary folder; ``store(name, **arrays)`` writes a data set to it."""
     monkeypatch.setenv("THRIFTY_DATA", str(tmp_path))
 
     def save(name, companion=None, **arrays):
@@ -82,7 +82,7 @@ def save_thyroid(store):
 
 
 class TestReader:
-    def test_plain_set_has_unit_costs_and_says_so(self, store):
+    def test_data_set_without_prices_has_unit_costs(self, store):
         store("ionosphere", X=np.arange(6, dtype=np.float32).reshape(3, 2), y=[1, 0, 1])
         data = datasets.load_ionosphere()
         assert data.X.dtype == np.float64
@@ -93,7 +93,7 @@ class TestReader:
         assert "every feature costs 1" in data.description
         assert "test" not in data
 
-    def test_unnamed_classes_are_counted_from_zero(self, store):
+    def test_classes_without_names_are_numbered_from_zero(self, store):
         store("satimage", X_train=[[0], [1]], y_train=[7, 2], X_test=[[2]], y_test=[2])
         data = datasets.load_satimage()
         np.testing.assert_array_equal(data.y, [1, 0, 0])
@@ -110,13 +110,13 @@ class TestReader:
         store("pcmac", X=np.eye(2, dtype=np.int16), y=[1, 2])
         assert datasets.load_pcmac().X.dtype == np.float32
 
-    def test_load_by_name_is_the_named_loader(self, store):
+    def test_load_by_name_equals_the_named_loader(self, store):
         store("semeion", X=[[0, 1]], y=[4])
         by_name, named = datasets.load("semeion"), datasets.load_semeion()
         assert by_name.keys() == named.keys()
         np.testing.assert_array_equal(by_name.X, named.X)
 
-    def test_row_arrays_come_along(self, store):
+    def test_other_arrays_of_the_file_are_returned(self, store):
         store("ohsumed", X=np.zeros((3, 2)), y=[2, 0, 1], qid=[95, 96, 96], doc_id=[7, 8, 9])
         data = datasets.load_ohsumed()
         np.testing.assert_array_equal(data.doc_id, [7, 8, 9])
@@ -137,7 +137,7 @@ class TestPrices:
         np.testing.assert_array_equal(data.delayed, [False, True, True, True])
         assert "Turney" in data.description
 
-    def test_ranking_prices_are_synthetic_fixed_and_declared(self, store):
+    def test_ranking_prices_are_synthetic_and_always_the_same(self, store):
         store("ohsumed", X=np.zeros((2, 40)), y=[0, 1], qid=[1, 1])
         first, again = datasets.load_ohsumed(), datasets.load_ohsumed()
         np.testing.assert_array_equal(prices_of(first), prices_of(again))
@@ -199,7 +199,7 @@ class TestRecipes:
         with pytest.raises(ValueError, match="fold=6"):
             datasets.load_mq2008(fold=6)
 
-    def test_mslr_parts_say_what_they_are_for(self, store):
+    def test_mslr_masks_follow_from_the_names_of_the_parts(self, store):
         store(
             "mslr",
             X=np.zeros((3, 1)),
@@ -214,7 +214,7 @@ class TestRecipes:
         np.testing.assert_array_equal(data.validation, [False, False, True])
         np.testing.assert_array_equal(data.y, [0, 4, 2])
 
-    def test_letter_keeps_its_last_fifth_for_testing(self, store):
+    def test_letter_has_its_last_fifth_as_test_rows(self, store):
         store("letter", X=np.zeros((10, 1)), y=np.arange(10), feature_names=["x-box"])
         data = datasets.load_letter()
         np.testing.assert_array_equal(data.test, [False] * 8 + [True] * 2)
@@ -259,19 +259,19 @@ class TestMnist:
         images = (pixels[[0, 2, 3]] / 255).reshape(3, 4, 7, 4, 7)
         np.testing.assert_allclose(data.X[:, :16], images.mean(axis=(2, 4)).reshape(3, 16), rtol=1e-5)
 
-    def test_shrinking_keeps_the_mean_brightness(self, pixels):
+    def test_smaller_images_keep_the_mean_brightness(self, pixels):
         for size in (1, 5, 16, 27):
             data = datasets.load_mnist(resolutions=(size,))
             np.testing.assert_allclose(data.X.mean(axis=1), pixels.mean(axis=1) / 255, rtol=1e-5)
 
     @pytest.mark.usefixtures("pixels")
-    def test_a_resolution_it_cannot_have_is_refused(self):
+    def test_resolution_above_28_is_refused(self):
         with pytest.raises(ValueError, match=r"resolutions=\(4, 32\)"):
             datasets.load_mnist(resolutions=(4, 32))
 
 
 class TestNotFound:
-    def test_absent_file_is_named_with_its_origin_and_layout(self, tmp_path, monkeypatch):
+    def test_error_for_a_missing_file_names_path_origin_and_layout(self, tmp_path, monkeypatch):
         monkeypatch.setenv("THRIFTY_DATA", str(tmp_path))
         with pytest.raises(DatasetNotFoundError) as error:
             datasets.load_pima()
@@ -286,7 +286,7 @@ class TestNotFound:
         assert "\n" not in message
 
     @pytest.mark.parametrize("value", [None, ""])
-    def test_unset_folder_is_said(self, monkeypatch, value):
+    def test_error_if_the_folder_is_not_set(self, monkeypatch, value):
         if value is None:
             monkeypatch.delenv("THRIFTY_DATA", raising=False)
         else:
@@ -303,25 +303,25 @@ class TestNotFound:
     def test_missing_companion_is_named(self, store):
         arrays = dict.fromkeys(SOURCES["aslib_asp_potassco"].arrays, np.zeros(1))
         store("aslib_asp_potassco", **arrays)
-        with pytest.raises(DatasetNotFoundError, match=r"steps\.json is not there"):
+        with pytest.raises(DatasetNotFoundError, match=r"steps\.json does not exist"):
             datasets.load_aslib("ASP-POTASSCO")
 
-    def test_unknown_name_lists_the_known_ones(self):
-        with pytest.raises(ValueError, match=r"'iris' is not known; choose one of heart, .*wdbc"):
+    def test_error_for_an_unknown_name_lists_the_known_ones(self):
+        with pytest.raises(ValueError, match=r"'iris' is unknown\. Pass one of heart, .*wdbc"):
             datasets.load("iris")
 
 
 class TestSurface:
-    def test_list_tells_what_is_present(self, store):
+    def test_list_shows_which_data_sets_are_present(self, store):
         store("semeion", X=[[0]], y=[1])
         listed = datasets.list_datasets()
         assert set(listed) == {"heart", *SOURCES}
         assert {name for name, present in listed.items() if present} == {"heart", "semeion"}
 
-    def test_embedded_set_loads_by_name(self):
+    def test_packaged_data_set_loads_by_name(self):
         assert datasets.load("heart").X.shape == (270, 13)
 
-    def test_every_set_has_a_documented_loader(self):
+    def test_every_data_set_has_a_documented_loader(self):
         for name in SOURCES:
             loader = getattr(datasets, "load_aslib" if name.startswith("aslib") else f"load_{name}")
             assert loader.__name__ in datasets.__all__
@@ -332,7 +332,7 @@ class TestSurface:
         public = {name for name in vars(datasets) if name.startswith(("load", "make", "list", "skew"))}
         assert public == set(datasets.__all__)
 
-    def test_import_is_light(self):
+    def test_import_loads_no_heavy_packages(self):
         heavy = "numba", "matplotlib"
         code = f"import sys, thrifty.datasets; print([name for name in {heavy} if name in sys.modules])"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -35,7 +35,7 @@ def test_shape_and_classes(heart):
     assert heart.costs.names == tuple(heart.names)
 
 
-def test_everything_costs_what_turney_says(heart):
+def test_total_and_unit_of_the_prices(heart):
     assert heart.costs.total == pytest.approx(323.97)
     assert heart.costs.unit == "CAD"
 
@@ -79,7 +79,7 @@ def test_as_frame(heart):
     assert frame.y.name == "diagnosis"
 
 
-def test_as_frame_without_pandas_names_the_command(monkeypatch):
+def test_as_frame_without_pandas_gives_the_pip_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match="pip install pandas"):
         load_heart(as_frame=True)

@@ -37,7 +37,7 @@ class TestQuadrants:
         assert quadrants.costs.names == tuple(quadrants.names)
         np.testing.assert_array_equal(prices_of(quadrants), [1, 1, 10, 10, 10, 10])
 
-    def test_points_fill_the_square_and_signs_are_theirs(self, quadrants):
+    def test_points_are_uniform_and_signs_match_them(self, quadrants):
         np.testing.assert_array_equal(quadrants.X[:, :2], np.sign(quadrants.points))
         deciles = np.quantile(quadrants.points, np.linspace(0, 1, 11), axis=0)
         np.testing.assert_allclose(deciles, np.linspace([-1, -1], [1, 1], 11), atol=0.06)
@@ -45,53 +45,53 @@ class TestQuadrants:
     def test_a_perfect_prediction_costs_exactly_twelve(self, quadrants):
         rows = np.arange(len(quadrants.y))
         x, z = quadrants.X[:, 0], quadrants.X[:, 1]
-        dear = 2 + np.select([(x > 0) & (z > 0), (x > 0) & (z < 0), (x < 0) & (z > 0)], [0, 1, 2], default=3)
-        np.testing.assert_array_equal(quadrants.X[rows, dear], quadrants.y)
+        expensive = 2 + np.select([(x > 0) & (z > 0), (x > 0) & (z < 0), (x < 0) & (z > 0)], [0, 1, 2], default=3)
+        np.testing.assert_array_equal(quadrants.X[rows, expensive], quadrants.y)
         acquired = np.zeros(quadrants.X.shape, dtype=bool)
         acquired[:, :2] = True
-        acquired[rows, dear] = True
+        acquired[rows, expensive] = True
         np.testing.assert_array_equal(quadrants.costs.of(acquired), 12.0)
 
-    def test_labels_are_unit_gaussians_and_lie_higher_where_z_is_negative(self, quadrants):
+    def test_labels_have_unit_variance_and_are_higher_for_negative_z(self, quadrants):
         labels = [quadrants.y[quadrants.quadrant == q] for q in range(4)]
         plus_plus, plus_minus, minus_plus, minus_minus = (part.mean() for part in labels)
         assert max(plus_plus, minus_plus) < min(plus_minus, minus_minus)
         np.testing.assert_allclose([part.std() for part in labels], 1, atol=0.1)
 
-    def test_a_dear_value_does_not_tell_whether_it_is_the_label(self, quadrants):
-        strangers = quadrants.X[:, 2:][np.arange(4) != quadrants.quadrant[:, None]]
+    def test_an_expensive_value_does_not_show_whether_it_is_the_label(self, quadrants):
+        others = quadrants.X[:, 2:][np.arange(4) != quadrants.quadrant[:, None]]
         levels = np.linspace(0.1, 0.9, 9)
         spread = quadrants.y.std()
-        np.testing.assert_allclose(np.quantile(strangers, levels), np.quantile(quadrants.y, levels), atol=0.15 * spread)
+        np.testing.assert_allclose(np.quantile(others, levels), np.quantile(quadrants.y, levels), atol=0.15 * spread)
         one = quadrants.X[quadrants.quadrant != 0, 2]
         assert abs(np.corrcoef(one, quadrants.y[quadrants.quadrant != 0])[0, 1]) < 0.1
 
-    def test_seed_decides(self):
+    def test_random_state_determines_the_data(self):
         first, again, other = (make_quadrants(50, random_state=seed) for seed in (1, 1, 2))
         np.testing.assert_array_equal(first.X, again.X)
         np.testing.assert_array_equal(first.y, again.y)
         assert not np.array_equal(first.y, other.y)
 
-    def test_no_rows_is_refused_by_name(self):
+    def test_zero_rows_are_refused(self):
         with pytest.raises(ValueError, match="n_samples == 0"):
             make_quadrants(0)
 
-    def test_label_means_go_round_the_plane(self):
+    def test_label_means_are_in_the_order_of_the_quadrants(self):
         data = make_quadrants(4000, label_means=(27, 9, -9, -27), random_state=0)
         x, z = data.points.T
-        going_round = [(x > 0) & (z > 0), (x < 0) & (z > 0), (x < 0) & (z < 0), (x > 0) & (z < 0)]
-        np.testing.assert_allclose([data.y[part].mean() for part in going_round], [27, 9, -9, -27], atol=0.15)
-        strangers = data.X[:, 2:][np.arange(4) != data.quadrant[:, None]]
-        assert set(np.unique(np.round(strangers / 9).astype(int)).tolist()) == {-3, -1, 1, 3}
+        by_quadrant = [(x > 0) & (z > 0), (x < 0) & (z > 0), (x < 0) & (z < 0), (x > 0) & (z < 0)]
+        np.testing.assert_allclose([data.y[part].mean() for part in by_quadrant], [27, 9, -9, -27], atol=0.15)
+        others = data.X[:, 2:][np.arange(4) != data.quadrant[:, None]]
+        assert set(np.unique(np.round(others / 9).astype(int)).tolist()) == {-3, -1, 1, 3}
 
-    def test_the_default_draws_what_it_always_drew(self):
+    def test_default_data_do_not_change(self):
         first = [13.33138015734403, -14.723554240479, 15.700544885349391, 14.555232544317215]
         data = make_quadrants(20, random_state=3)
         assert data.y[:4].tolist() == first
         np.testing.assert_array_equal(data.X, make_quadrants(20, label_means=[-15, -5, 15, 5.0], random_state=3).X)
 
     @pytest.mark.parametrize("label_means", [(1, 2, 3), 5.0, None, "abcd", (1, 2, 3, np.nan), [[1, 2], [3, 4]]])
-    def test_other_than_four_label_means_are_refused(self, label_means):
+    def test_label_means_must_be_four_finite_numbers(self, label_means):
         with pytest.raises(ValueError, match=r"make_quadrants: label_means is .* expected four numbers"):
             make_quadrants(5, label_means=label_means)
 
@@ -132,17 +132,17 @@ class TestLtr:
         assert shares[4] < shares[3] < shares[2]
         assert shares[4] > 0
 
-    def test_dearer_features_tell_more_on_average(self, ltr):
-        prices, told = prices_of(ltr), correlations_in_regions(ltr).mean(axis=0)
-        by_class = [told[band].mean() for band in (prices <= 5, (prices > 5) & (prices <= 50), prices > 50)]
+    def test_expensive_features_are_more_correlated_on_average(self, ltr):
+        prices, strength = prices_of(ltr), correlations_in_regions(ltr).mean(axis=0)
+        by_class = [strength[band].mean() for band in (prices <= 5, (prices > 5) & (prices <= 50), prices > 50)]
         assert by_class[0] < by_class[1] < by_class[2]
 
-    def test_what_tells_differs_between_regions(self, ltr):
-        best = [set(np.argsort(told)[-40:]) for told in correlations_in_regions(ltr)]
+    def test_best_features_differ_between_regions(self, ltr):
+        best = [set(np.argsort(strength)[-40:]) for strength in correlations_in_regions(ltr)]
         overlaps = [len(best[a] & best[b]) for a in range(4) for b in range(a)]
         assert max(overlaps) < 20
 
-    def test_cheap_features_tell_the_region(self, ltr):
+    def test_cheap_features_show_the_region(self, ltr):
         cheap = ltr.X[:, prices_of(ltr) == 1]
         bit = ltr.region >> 1
         assert max(abs(np.corrcoef(column, bit)[0, 1]) for column in cheap.T) > 0.8
@@ -151,7 +151,7 @@ class TestLtr:
         strength = np.abs(np.corrcoef(ltr.X[:2000, prices_of(ltr) >= 100].T))
         assert (np.sort(strength, axis=1)[:, -2] > 0.3).mean() > 0.8
 
-    def test_seed_decides(self):
+    def test_random_state_determines_the_data(self):
         first, again, other = (make_ltr(5, 6, 30, random_state=seed) for seed in (1, 1, 2))
         for key in ("X", "y", "qid", "region"):
             np.testing.assert_array_equal(first[key], again[key])
@@ -173,7 +173,7 @@ class TestLtr:
 
 
 class TestSkewed:
-    def test_relevant_rows_stand_once_and_others_ten_times(self, graded, skewed):
+    def test_relevant_rows_appear_once_and_others_ten_times(self, graded, skewed):
         row_of = {row.tobytes(): i for i, row in enumerate(graded.X)}
         assert len(row_of) == len(graded.X)
         origin = np.array([row_of[row.tobytes()] for row in skewed.X])
@@ -192,15 +192,15 @@ class TestSkewed:
         n_relevant = (skewed.y == 1).sum()
         assert f"1 relevant row to {(len(skewed.y) - n_relevant) / n_relevant:.3g} others" in skewed.description
 
-    def test_scattered_queries_are_brought_together(self, graded):
+    def test_rows_are_sorted_by_query(self, graded):
         order = np.random.default_rng(0).permutation(len(graded.y))
-        scattered = type(graded)(**{**graded, **{key: graded[key][order] for key in ("X", "y", "qid")}})
-        again = skew_ranking(scattered, n_copies=2)
+        shuffled = type(graded)(**{**graded, **{key: graded[key][order] for key in ("X", "y", "qid")}})
+        again = skew_ranking(shuffled, n_copies=2)
         assert (np.diff(again.qid) >= 0).all()
         expected = np.bincount(graded.qid, weights=np.where(graded.y >= 3, 1, 2))
         np.testing.assert_array_equal(np.bincount(again.qid), expected)
 
-    def test_about_one_to_ninety(self):
+    def test_about_ninety_irrelevant_rows_to_one_relevant(self):
         data = make_ltr_skewed(n_queries=50, n_features=8, random_state=1)
         assert (data.y == 0).sum() / (data.y == 1).sum() == pytest.approx(90, rel=0.02)
         same = skew_ranking(make_ltr(n_queries=50, n_features=8, random_state=1))
@@ -213,11 +213,11 @@ class TestSkewed:
         np.testing.assert_array_equal(data.y, graded.y >= 2)
 
     @pytest.mark.parametrize("relevant_from", [5, 0, np.nan])
-    def test_one_class_alone_is_refused(self, graded, relevant_from):
+    def test_a_single_class_is_refused(self, graded, relevant_from):
         with pytest.raises(ValueError, match=f"relevant_from is {relevant_from} but grades run from 0 to 4"):
             skew_ranking(graded, relevant_from=relevant_from)
 
-    def test_bad_input_is_named(self, graded):
+    def test_error_messages_name_the_argument(self, graded):
         with pytest.raises(ValueError, match="n_copies == 0"):
             skew_ranking(graded, n_copies=0)
         with pytest.raises(TypeError, match="relevant_from must be"):
@@ -227,6 +227,6 @@ class TestSkewed:
 
 
 def correlations_in_regions(data):
-    """|correlation| of each feature with the grade among the rows of each region, (4, d)."""
+    """Return the absolute correlation of each feature with the grade in each region, shape (4, d)."""
     parts = [(data.X[data.region == r], data.y[data.region == r]) for r in range(4)]
     return np.array([np.abs(np.corrcoef(X.T, y)[-1, :-1]) for X, y in parts])

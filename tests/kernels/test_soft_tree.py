@@ -1,4 +1,4 @@
-"""The passes down and up a soft tree against the reference, on blocks of rows and at the ends of the number range."""
+"""The kernels of soft trees equal the reference, on blocks of rows and for very large and small numbers."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def rows(m, seed=0, spread=1.0):
 
 
 def descend(scores, weight, directions, thresholds, sharpness, blocks):
-    """Run the kernel on each block of rows; return what it fills and adds to."""
+    """Run the kernel on each block of rows; return sigma, reach, mass and exit_mass."""
     filled = np.full((2, N, K), np.nan)
     added = np.zeros(K), np.zeros((K, 2))
     for first, last in blocks:
@@ -42,7 +42,7 @@ def as_tree(directions, thresholds, sharpness):
 
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("blocks", [[(0, N)], [(20, N), (0, 7), (7, 20)]])
-def test_rows_are_where_the_reference_says(m, blocks):
+def test_probabilities_equal_the_reference(m, blocks):
     scores, weight, directions, thresholds = rows(m)
     sigma, reach, mass, exit_mass = descend(scores, weight, directions, thresholds, 1.7, blocks)
     tree = as_tree(directions, thresholds, 1.7)
@@ -55,7 +55,7 @@ def test_rows_are_where_the_reference_says(m, blocks):
     assert exit_mass.sum() == pytest.approx(weight.sum())
 
 
-def test_only_the_rows_asked_for_are_touched():
+def test_other_rows_are_not_changed():
     _, reach, mass, _ = descend(*rows(1), 1.0, [(3, 9)])
     touched = np.zeros(N, dtype=bool)
     touched[3:9] = True
@@ -63,7 +63,7 @@ def test_only_the_rows_asked_for_are_touched():
     assert mass[0] == pytest.approx(rows(1)[1][3:9].sum())
 
 
-def test_far_from_a_threshold_rows_go_one_way_for_certain():
+def test_probabilities_are_0_or_1_far_from_a_threshold():
     scores, weight, directions, thresholds = rows(1, spread=1e6)
     sigma, reach, _, exit_mass = descend(scores, weight, directions, thresholds, 1e3, [(0, N)])
     assert np.isin(sigma[:, ~LEAVES], [0.0, 1.0]).all()
@@ -72,22 +72,22 @@ def test_far_from_a_threshold_rows_go_one_way_for_certain():
 
 
 def ascend(scores, targets, weight, loss_weight, directions, thresholds, prices, logistic, by_exit, blocks):
-    """Return total loss, residual and the derivative by thresholds, row block by row block."""
+    """Return the total loss, the residual and the gradient of the thresholds, computed on blocks of rows."""
     sigma, reach, *_ = descend(scores, weight, directions, thresholds, 1.7, [(0, N)])
-    residual, by_threshold = np.full_like(scores, np.nan), np.zeros(K)
+    residual, threshold_gradient = np.full_like(scores, np.nan), np.zeros(K)
     losses = [
         ascend_rows(
             scores, targets, weight, loss_weight, UPPER, LOWER, directions, 1.7, sigma, reach, *prices,
-            logistic, by_exit, first, last, residual, by_threshold,
+            logistic, by_exit, first, last, residual, threshold_gradient,
         )
         for first, last in blocks
     ]  # fmt: skip
-    return sum(losses), residual, by_threshold
+    return sum(losses), residual, threshold_gradient
 
 
 @pytest.mark.parametrize("by_exit", [False, True])
 @pytest.mark.parametrize(("m", "logistic"), [(1, False), (1, True), (3, False), (3, True)])
-def test_the_way_up_returns_loss_and_derivatives(m, logistic, by_exit):
+def test_loss_and_derivatives_equal_the_reference(m, logistic, by_exit):
     scores, weight, directions, thresholds = rows(m)
     random = np.random.default_rng(1)
     targets = np.where(random.random((N, 1)) > 0.5, 1.0, -1.0) if m == 1 else np.eye(m)[random.integers(m, size=N)]
@@ -95,7 +95,7 @@ def test_the_way_up_returns_loss_and_derivatives(m, logistic, by_exit):
     prices = random.uniform(size=K), random.uniform(size=(K, 2))
 
     def value(scores, thresholds):
-        """Weigh the reference's losses, and price the masses."""
+        """Return the loss of the reference, and the objective: loss plus penalty of the masses."""
         problem = reference.Problem(
             scores, targets, weight, np.eye(K * m, dtype=bool), np.zeros(K * m),
             "logistic" if logistic else "squared", class_weights=loss_weight / weight,
@@ -106,19 +106,19 @@ def test_the_way_up_returns_loss_and_derivatives(m, logistic, by_exit):
         return loss, loss + prices[0] @ mass + (prices[1] * exit_mass).sum()
 
     arguments = scores, targets, weight, loss_weight, directions, thresholds, prices, logistic, by_exit
-    loss, residual, by_threshold = ascend(*arguments, [(0, N)])
+    loss, residual, threshold_gradient = ascend(*arguments, [(0, N)])
     assert loss == pytest.approx(value(scores, thresholds)[0], rel=1e-12)
     np.testing.assert_allclose(residual, differences(lambda s: value(s, thresholds)[1], scores), atol=1e-8)
-    np.testing.assert_allclose(by_threshold, differences(lambda t: value(scores, t)[1], thresholds), atol=1e-8)
+    np.testing.assert_allclose(threshold_gradient, differences(lambda t: value(scores, t)[1], thresholds), atol=1e-8)
 
     in_blocks = ascend(*arguments, [(0, 11), (11, 30), (30, N)])
     assert in_blocks[0] == pytest.approx(loss, rel=1e-12)
     np.testing.assert_array_equal(in_blocks[1], residual)
-    np.testing.assert_allclose(in_blocks[2], by_threshold, rtol=1e-10)
+    np.testing.assert_allclose(in_blocks[2], threshold_gradient, rtol=1e-10)
 
 
 def differences(function, at, step=1e-6):
-    """Return central differences of a function of an array by its entries."""
+    """Return the gradient of a function of an array by central differences."""
     slopes = np.empty(at.shape)
     for place in np.ndindex(at.shape):
         moved = np.zeros(at.shape)

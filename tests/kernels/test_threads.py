@@ -1,4 +1,4 @@
-"""Row blocks: complete, in order, and safe to enter from many threads."""
+"""Blocks of rows cover all rows in order, and several threads may run them at once."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,12 +17,12 @@ def test_blocks_cover_every_row_once(monkeypatch, n_rows, cores):
     assert len(blocks) <= cores
 
 
-def test_results_come_in_block_order(monkeypatch):
+def test_results_are_in_block_order(monkeypatch):
     monkeypatch.setattr(threads, "n_threads", lambda: 4)
     assert threads.over_rows(lambda first, last: first, 40_000) == [0, 10_000, 20_000, 30_000]
 
 
-def test_an_error_in_a_block_comes_out(monkeypatch):
+def test_an_error_in_a_block_is_raised(monkeypatch):
     monkeypatch.setattr(threads, "n_threads", lambda: 3)
     with pytest.raises(ZeroDivisionError):
         threads.over_rows(lambda first, last: 1 // first, 30_000)

@@ -1,38 +1,38 @@
-"""Random trees, rows for them, and what a plain walk makes of both."""
+"""Random trees and rows, and the outputs of a naive evaluation."""
 
 import numpy as np
 
 from reference.forest import descend
-from thrifty.models.boosting.forest import LEAF, Tree
+from thrifty.models.forests.forest import LEAF, Tree
 
 N_FEATURES = 6
-CODES = np.array([0, 1, 2, 3, 5, 62, 63, 64, 65, 130])  # of the last two columns, where trees choose by category
+CODES = np.array([0, 1, 2, 3, 5, 62, 63, 64, 65, 130])  # of the last two columns, which are categorical
 
 
-def grown(random, depth, n_values, choosing=False):
-    """Return a random tree that is not complete, its nodes in random order behind the root."""
+def random_tree(random, depth, n_values, categorical=False):
+    """Return a random incomplete tree: the root first, the other nodes in random order."""
     nodes = []
 
     def grow(level):
         nodes.append(None)
-        me = len(nodes) - 1
+        node = len(nodes) - 1
         if level == depth or random.random() < 0.2:
-            nodes[me] = (LEAF, 0.0, -7, 99)
+            nodes[node] = (LEAF, 0.0, -7, 99)
         else:
-            nodes[me] = (random.integers(N_FEATURES), random.normal(), grow(level + 1), grow(level + 1))
-        return me
+            nodes[node] = (random.integers(N_FEATURES), random.normal(), grow(level + 1), grow(level + 1))
+        return node
 
     grow(0)
     order = np.r_[0, 1 + random.permutation(len(nodes) - 1)]
-    place = np.argsort(order)
+    position = np.argsort(order)
     feature, threshold, left, right = (np.array(column) for column in zip(*(nodes[k] for k in order), strict=True))
     inner = feature != LEAF
-    left[inner], right[inner] = place[left[inner]], place[right[inner]]
+    left[inner], right[inner] = position[left[inner]], position[right[inner]]
     value = random.normal(size=(len(nodes), n_values))
-    if not choosing:
+    if not categorical:
         return Tree(feature, threshold, left, right, value)
-    listed = np.flatnonzero(inner & (feature >= N_FEATURES - 2))
-    categories = {int(k): random.choice(CODES, random.integers(0, 6), replace=False).tolist() for k in listed}
+    splits = np.flatnonzero(inner & (feature >= N_FEATURES - 2))
+    categories = {int(k): random.choice(CODES, random.integers(0, 6), replace=False).tolist() for k in splits}
     return Tree(feature, threshold, left, right, value, random.random(len(nodes)) < 0.5, categories)
 
 
@@ -46,7 +46,7 @@ def leaves_and_paths(forest, x):
     ]
 
 
-def naive(forest, X):
+def naive_outputs(forest, X):
     return np.array([np.concatenate([forest.value[leaf] for leaf, _ in leaves_and_paths(forest, x)]) for x in X])
 
 

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from thrifty.costs import CostModel
-from thrifty.models.trees.linear_tree import LinearNode, LinearTree
+from thrifty.models.linear_nodes.tree import LinearNode, LinearTree
 
 matplotlib.use("Agg")
 
 
-class HandGrown:
-    """An estimator around a tree written down by hand: node k buys columns and routes by the sum of them."""
+class FixedTreeEstimator:
+    """Estimator with a given tree: node k buys the given columns and compares their sum with the threshold."""
 
     def __init__(self, upper, lower, buys, *, costs, threshold=0.0, classes=None):
         self.cost_model_ = costs
@@ -41,13 +41,13 @@ class HandGrown:
 
 
 @pytest.fixture
-def hand_grown():
-    return HandGrown
+def make_tree_estimator():
+    return FixedTreeEstimator
 
 
 @pytest.fixture
 def full_tree():
-    """Full binary trees, node k buying column k and, where asked, some more."""
+    """Make estimators with a complete binary tree and rows for it. Node k buys the k-th group of n_bought columns."""
 
     def grow(depth, *, n_bought=1, classes=(0, 1), unit="CAD", n_rows=400, names=None):
         n_nodes = 2**depth - 1
@@ -58,13 +58,13 @@ def full_tree():
         names = names or [f"feature{j}" for j in range(n_bought * n_nodes)]
         costs = CostModel(dict.fromkeys(names, 2.5), unit=unit)
         X = np.random.default_rng(depth).normal(size=(n_rows, len(names)))
-        return HandGrown(upper, lower, buys, costs=costs, classes=classes), X
+        return FixedTreeEstimator(upper, lower, buys, costs=costs, classes=classes), X
 
     return grow
 
 
 @pytest.fixture(autouse=True)
-def no_figure_left():
+def close_figures():
     import matplotlib.pyplot as plt
 
     yield

@@ -2,12 +2,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
 
 import thrifty
 from thrifty.datasets import load_heart
 from thrifty.metrics import CostCurve, cost_curve
 from thrifty.plots import CostCurveDisplay
-from thrifty.plots.cost_curve import staircase
+from thrifty.plots.cost_curve import step_line
 
 CURVE = CostCurve([1, 4, 2, 9, 11], [0.6, 0.8, 0.5, 0.9, 0.7], unit="ms", score_name="accuracy")
 
@@ -17,14 +18,14 @@ def ax():
     return Figure().subplots()
 
 
-def test_staircase_is_the_best_score_within_each_budget():
-    spend, score = staircase(CURVE)
+def test_step_line_is_the_best_score_within_each_budget():
+    spend, score = step_line(CURVE)
     np.testing.assert_array_equal(spend, [1, 4, 4, 9, 9, 11])
     np.testing.assert_array_equal(score, [0.6, 0.6, 0.8, 0.8, 0.9, 0.9])
 
 
-def test_a_single_point():
-    spend, score = staircase(CostCurve([3], [0.5]))
+def test_step_line_of_a_single_point():
+    spend, score = step_line(CostCurve([3], [0.5]))
     assert (spend.tolist(), score.tolist()) == ([3, 3], [0.5, 0.5])
 
 
@@ -35,7 +36,7 @@ def test_every_point_is_drawn_once(ax):
     assert sorted(solid.get_xdata()) == [1, 4, 9]
 
 
-def test_axes_name_score_spend_and_unit(ax):
+def test_axis_labels_name_score_spend_and_unit(ax):
     CostCurveDisplay.from_curve(CURVE, ax=ax)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("mean spend per row (ms)", "accuracy")
     assert ax.get_xlim()[0] <= 0
@@ -44,7 +45,7 @@ def test_axes_name_score_spend_and_unit(ax):
     assert unitless.ax_.get_xlabel() == "mean spend per row"
 
 
-def test_several_curves_share_axes_without_sharing_colours(ax):
+def test_several_curves_in_the_same_axes_have_different_colours(ax):
     scales = (1, 2, 30)
     displays = [
         CostCurveDisplay.from_curve(CostCurve(CURVE.spend * k, CURVE.score), name=f"x{k}", ax=ax) for k in scales
@@ -71,7 +72,7 @@ def test_new_figure_when_no_axes_are_given():
     display.figure_.canvas.draw()
 
 
-def test_given_axes_leave_pyplot_alone(ax):
+def test_given_axes_do_not_change_pyplot(ax):
     settings = dict(plt.rcParams)
     CostCurveDisplay.from_curve(CURVE, name="tree", ax=ax)
     ax.figure.canvas.draw()
@@ -79,7 +80,7 @@ def test_given_axes_leave_pyplot_alone(ax):
     assert dict(plt.rcParams) == settings
 
 
-def test_from_estimators_draws_what_was_measured(ax):
+def test_from_estimators_draws_the_measured_curve(ax):
     heart = load_heart()
     model = thrifty.ASTCClassifier(costs=heart.costs, max_depth=3).fit(heart.X, heart.y)
     caps = [0, 5, 100, None]
@@ -88,3 +89,11 @@ def test_from_estimators_draws_what_was_measured(ax):
     np.testing.assert_array_equal(display.curve.score, measured.score)
     assert ax.get_ylabel() == "ROC AUC"
     assert heart.costs.unit in ax.get_xlabel()
+
+
+def test_models_that_are_not_fitted_are_rejected():
+    heart = load_heart()
+    with pytest.raises(NotFittedError, match="This BudgetSearchCV instance is not fitted yet"):
+        CostCurveDisplay.from_search(thrifty.BudgetSearchCV(["l1"], budget=1))
+    with pytest.raises(NotFittedError, match="This ASTCClassifier instance is not fitted yet"):
+        CostCurveDisplay.from_estimators(thrifty.ASTCClassifier(), heart.X, heart.y)

@@ -4,7 +4,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
 
+from thrifty import DynamicSelectionClassifier
 from thrifty.models.policies.imitation import LearningCurve
 from thrifty.plots import LearningCurveDisplay
 
@@ -17,7 +19,7 @@ def ax():
     return Figure().subplots()
 
 
-def test_every_iteration_is_drawn_and_the_one_kept_is_marked(ax):
+def test_every_iteration_is_drawn_and_the_best_is_marked(ax):
     display = LearningCurveDisplay.from_estimator(MODEL, ax=ax)
     line, mark = ax.lines
     assert line is display.line_
@@ -27,14 +29,14 @@ def test_every_iteration_is_drawn_and_the_one_kept_is_marked(ax):
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "cost"])
-def test_other_measures_keep_the_mark_on_the_best_reward(ax, measure):
+def test_other_measures_also_mark_the_best_reward(ax, measure):
     LearningCurveDisplay.from_estimator(MODEL, measure=measure, ax=ax)
     assert ax.lines[0].get_ydata().tolist() == getattr(CURVE, measure).tolist()
     assert ax.lines[1].get_xdata() == [2]
     assert measure in ax.get_ylabel()
 
 
-def test_several_curves_share_axes_without_sharing_colours(ax):
+def test_several_curves_in_the_same_axes_have_different_colours(ax):
     names = ("DAgger", "Coaching")
     displays = [LearningCurveDisplay.from_estimator(MODEL, name=name, ax=ax) for name in names]
     assert displays[0].line_.get_color() != displays[1].line_.get_color()
@@ -49,14 +51,19 @@ def test_style_and_new_figure():
     display.figure_.canvas.draw()
 
 
-def test_given_axes_leave_pyplot_alone(ax):
+def test_given_axes_do_not_change_pyplot(ax):
     LearningCurveDisplay(CURVE, name="policy").plot(ax)
     ax.figure.canvas.draw()
     assert plt.get_fignums() == []
 
 
-def test_what_cannot_be_drawn_is_refused():
+def test_invalid_input_is_rejected():
     with pytest.raises(ValueError, match="measure is 'loss'; expected one of 'reward', 'accuracy', 'cost'"):
         LearningCurveDisplay(CURVE, measure="loss")
     with pytest.raises(TypeError, match="SimpleNamespace has no learning_curve_"):
         LearningCurveDisplay.from_estimator(SimpleNamespace())
+
+
+def test_a_model_that_is_not_fitted_is_rejected():
+    with pytest.raises(NotFittedError, match="This DynamicSelectionClassifier instance is not fitted yet"):
+        LearningCurveDisplay.from_estimator(DynamicSelectionClassifier())

@@ -6,20 +6,22 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 
 from thrifty import ASTCClassifier
 from thrifty.costs import CostModel
 from thrifty.plots import PixelsDisplay
-from thrifty.plots.pixels import BOUGHT, COLORS, HELD, NOT_ACQUIRED, node_pixels
+from thrifty.plots.node_pixels import BOUGHT, HELD, NOT_ACQUIRED, node_pixels
+from thrifty.plots.pixels import STATE_COLORS
 
 SHAPES = [(2, 2), (2, 3)]
 BUYS = [[0, 9], [1], [2, 3], [4], [], [5], [6, 7]]
 
 
 @pytest.fixture
-def model(hand_grown):
-    """Upwards from node 0 are 1 with 3 and 4, downwards 2 with 5 and 6; rows go up where what is bought is positive."""
-    return hand_grown([1, 3, 5, -1, -1, -1, -1], [2, 4, 6, -1, -1, -1, -1], BUYS, costs=CostModel(np.ones(10)))
+def model(make_tree_estimator):
+    """Complete binary tree. Rows go to the upper child 2k + 1 if the sum of the pixels that node k buys is positive."""
+    return make_tree_estimator([1, 3, 5, -1, -1, -1, -1], [2, 4, 6, -1, -1, -1, -1], BUYS, costs=CostModel(np.ones(10)))
 
 
 def row(*, root, below):
@@ -32,7 +34,7 @@ def images(display):
     return [image.get_array() for image in display.ax_.get_images()]
 
 
-def test_all_nodes_with_what_their_paths_bought(model):
+def test_pixels_are_bought_by_the_node_or_held_from_its_ancestors(model):
     nodes = node_pixels(model)
     assert [node.node for node in nodes] == list(range(7))
     for node, path in zip(nodes, [[], [0], [0], [0, 1], [0, 1], [0, 2], [0, 2]], strict=True):
@@ -45,11 +47,11 @@ def test_all_nodes_with_what_their_paths_bought(model):
     assert nodes[6].caption == "buys 2, holds 4"
 
 
-def test_leaves_fill_the_lines_and_others_stand_between_their_children(model):
+def test_leaves_have_whole_slots_and_other_nodes_the_mean_of_their_children(model):
     assert [node.slot for node in node_pixels(model)] == [1.5, 0.5, 2.5, 0, 1, 2, 3]
 
 
-def test_only_the_paths_of_the_rows_given(model):
+def test_only_nodes_that_the_given_rows_reach(model):
     X = np.array([row(root=1, below=-1), row(root=-1, below=1), row(root=1, below=-2)])
     nodes = node_pixels(model, X)
     assert [node.node for node in nodes] == [0, 1, 2, 4, 5]
@@ -63,7 +65,7 @@ def test_only_the_paths_of_the_rows_given(model):
     assert many[-1].caption.endswith("1,200 rows exit")
 
 
-def test_each_resolution_is_an_image_of_its_own(model):
+def test_each_resolution_is_a_separate_image(model):
     display = PixelsDisplay.from_estimator(model, SHAPES)
     drawn = images(display)
     assert [image.shape for image in drawn] == SHAPES * 7
@@ -80,7 +82,7 @@ def test_images_are_drawn_from_the_upper_left(model):
     columns, lines = (np.array([0.25, 0.75]) * side for side in (extent.width, extent.height))
     from_top = len(rendered) - extent.y1 + lines
     seen = rendered[np.ix_(from_top.astype(int), (extent.x0 + columns).astype(int))][..., :3] / 255
-    expected = np.array([[to_rgb(COLORS[state]) for state in line] for line in [[BOUGHT, 0], [0, 0]]])
+    expected = np.array([[to_rgb(STATE_COLORS[state]) for state in line] for line in [[BOUGHT, 0], [0, 0]]])
     np.testing.assert_allclose(seen, expected, atol=0.01)
 
 
@@ -109,7 +111,7 @@ def test_a_tree_of_digits_shows_what_a_row_acquires():
     assert len(display.nodes) == 3
 
 
-def test_given_axes_leave_pyplot_alone(model):
+def test_given_axes_do_not_change_pyplot(model):
     ax = Figure(figsize=(3, 2)).subplots()
     display = PixelsDisplay.from_estimator(model, SHAPES, ax=ax)
     ax.figure.canvas.draw()
@@ -118,6 +120,11 @@ def test_given_axes_leave_pyplot_alone(model):
     assert plt.get_fignums() == []
 
 
-def test_shapes_that_do_not_fit_are_named(model):
+def test_shapes_with_the_wrong_number_of_pixels_are_rejected(model):
     with pytest.raises(ValueError, match=r"shapes is \[\(2, 2\)\], which makes 4 pixels, but the tree has 10 features"):
         PixelsDisplay.from_estimator(model, [(2, 2)])
+
+
+def test_a_model_that_is_not_fitted_is_rejected():
+    with pytest.raises(NotFittedError, match="This ASTCClassifier instance is not fitted yet"):
+        PixelsDisplay.from_estimator(ASTCClassifier(), SHAPES)

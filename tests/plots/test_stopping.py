@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import NotFittedError
 
 from thrifty.models.stopping.attentive import AttentiveClassifier
 from thrifty.models.stopping.curves import StopErrorCurve, attentive_curve, truncated_curve
@@ -19,7 +20,7 @@ def ax():
     return Figure().subplots()
 
 
-def test_curves_are_drawn_as_they_are_and_truncated_ones_dashed_in_the_same_colour(ax):
+def test_truncated_curves_are_dashed_and_have_the_colour_of_their_model(ax):
     display = StopErrorDisplay(CURVES, n_terms=20).plot(ax)
     assert display.plot(ax) is display
     solid, dashed = display.lines_
@@ -29,7 +30,7 @@ def test_curves_are_drawn_as_they_are_and_truncated_ones_dashed_in_the_same_colo
     assert (solid.is_dashed(), dashed.is_dashed()) == (False, True)
 
 
-def test_axes_and_legend_say_what_is_shown(ax):
+def test_axis_labels_and_legend(ax):
     StopErrorDisplay(CURVES, n_terms=20).plot(ax, linewidth=3)
     assert ax.get_xlabel() == "mean terms evaluated per row, of 20"
     assert ax.get_ylabel() == "stop-error"
@@ -38,13 +39,13 @@ def test_axes_and_legend_say_what_is_shown(ax):
     assert {line.get_linewidth() for line in ax.lines} == {3}
 
 
-def test_models_share_axes_without_sharing_colours(ax):
+def test_models_in_the_same_axes_have_different_colours(ax):
     first = StopErrorDisplay(CURVES, n_terms=20).plot(ax)
     second = StopErrorDisplay({"other": CURVES["model"]}, n_terms=20).plot(ax)
     assert first.lines_[0].get_color() != second.lines_[0].get_color()
 
 
-def test_from_estimator_draws_what_is_measured(ax):
+def test_from_estimator_draws_the_measured_curves(ax):
     X, y = load_breast_cancer(return_X_y=True)
     model = AttentiveClassifier().fit(X[::2], y[::2])
     display = StopErrorDisplay.from_estimator(model, X[1::2], name="logistic", ax=ax)
@@ -58,3 +59,8 @@ def test_from_estimator_draws_what_is_measured(ax):
 def test_new_figure_when_no_axes_are_given():
     display = StopErrorDisplay(CURVES, n_terms=20).plot()
     assert plt.get_fignums() == [display.figure_.number]
+
+
+def test_a_model_that_is_not_fitted_is_rejected():
+    with pytest.raises(NotFittedError, match="This AttentiveClassifier instance is not fitted yet"):
+        StopErrorDisplay.from_estimator(AttentiveClassifier(), np.zeros((2, 3)))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
+from sklearn.exceptions import NotFittedError
 
 import thrifty
 from thrifty.costs import CostModel
@@ -14,8 +15,8 @@ from thrifty.plots.tree_cards import tree_cards
 from thrifty.plots.tree_layout import lay_out
 
 
-def drawn(display, dpi):
-    """Pixel extents of the cards and of all texts, once rendered."""
+def rendered_extents(display, dpi):
+    """Return the extents of the cards and of all texts, in pixels of the rendered figure."""
     figure = display.ax_.get_figure(root=True)
     figure.set_dpi(dpi)
     figure.canvas.draw()
@@ -23,8 +24,8 @@ def drawn(display, dpi):
     return cards, [text.get_window_extent() for text in display.ax_.texts]
 
 
-def assert_tidy(display, dpi=100):
-    cards, texts = drawn(display, dpi)
+def assert_nothing_overlaps(display, dpi=100):
+    cards, texts = rendered_extents(display, dpi)
     n_card_texts = sum(len(box.lines) for box in display.layout.boxes)
     for one, other in itertools.chain(itertools.combinations(cards, 2), itertools.combinations(texts, 2)):
         assert not one.overlaps(other)
@@ -44,10 +45,10 @@ def test_nothing_overlaps(full_tree, depth, dpi):
     estimator, X = full_tree(depth, n_bought=6)
     display = TreeDisplay.from_estimator(estimator, X, (X[:, 0] > 0).astype(int))
     assert len(display.layout.boxes) == 2**depth - 1
-    assert_tidy(display, dpi)
+    assert_nothing_overlaps(display, dpi)
 
 
-def test_hostile_names_stay_on_their_cards(full_tree):
+def test_unusual_names_are_inside_their_cards(full_tree):
     names = [
         "W" * 80,
         "$x^2$ and $",
@@ -60,16 +61,16 @@ def test_hostile_names_stay_on_their_cards(full_tree):
         "%s{0}",
     ]
     estimator, X = full_tree(2, n_bought=3, names=names)
-    assert_tidy(TreeDisplay.from_estimator(estimator, X))
+    assert_nothing_overlaps(TreeDisplay.from_estimator(estimator, X))
 
 
-def test_text_shrinks_with_the_axes(full_tree):
+def test_text_is_smaller_in_small_axes(full_tree):
     estimator, X = full_tree(3)
     small = Figure(figsize=(3, 2)).subplots()
-    assert_tidy(TreeDisplay.from_estimator(estimator, X, ax=small), dpi=300)
+    assert_nothing_overlaps(TreeDisplay.from_estimator(estimator, X, ax=small), dpi=300)
 
 
-def test_cards_count_rows_and_average_labels(full_tree):
+def test_cards_have_the_number_of_rows_and_their_mean_label(full_tree):
     estimator, X = full_tree(3, classes=None)
     y = np.random.default_rng(0).normal(size=len(X))
     cards = tree_cards(estimator, X, y).cards
@@ -101,15 +102,15 @@ def test_card_texts(full_tree):
     assert lay_out(tree.cards).boxes[0].lines[0][0].startswith("feature0, feature1,")
 
 
-def test_several_classes_show_the_largest(hand_grown):
-    estimator = hand_grown([-1], [-1], [[0]], costs=CostModel([1.0]), classes=["ant", "bee", "cat"])
+def test_several_classes_show_the_most_frequent(make_tree_estimator):
+    estimator = make_tree_estimator([-1], [-1], [[0]], costs=CostModel([1.0]), classes=["ant", "bee", "cat"])
     display = TreeDisplay.from_estimator(estimator, np.zeros((4, 1)), ["bee", "cat", "bee", "ant"])
     assert display.cards[0].rows == "4 rows exit · 50% bee"
     assert display.cards[0].label == (0.25, 0.5, 0.25)
     assert display.cards[0].cost == "cost 1"
     texts = [text.get_text().strip() for text in display.ax_.texts]
     assert texts[-3:] == ["ant", "bee", "cat"]
-    assert_tidy(display)
+    assert_nothing_overlaps(display)
 
 
 CHAIN = {"buys": [[0], [1], []], "costs": CostModel([1.0, 2.0], unit="ms")}
@@ -125,9 +126,9 @@ GO_ON, STOP = [1, 2, -1], [-1, -1, -1]
     ],
     ids=["pass-through", "upper only", "lower only"],
 )
-def test_chains(hand_grown, upper, lower, routes, exits):
+def test_chains(make_tree_estimator, upper, lower, routes, exits):
     X = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 0.0]]) * (1 if lower == STOP else -1)
-    display = TreeDisplay.from_estimator(hand_grown(upper, lower, **CHAIN), X, [1.0, 2.0, 3.0])
+    display = TreeDisplay.from_estimator(make_tree_estimator(upper, lower, **CHAIN), X, [1.0, 2.0, 3.0])
     assert [card.route for card in display.cards] == routes
     assert [card.n_exits for card in display.cards] == exits
     assert display.cards[2].buys == ()
@@ -135,21 +136,21 @@ def test_chains(hand_grown, upper, lower, routes, exits):
     assert "buys nothing" in [text.get_text() for text in display.ax_.texts]
     middles = {box.middle for box in display.layout.boxes}
     assert len(middles) == 1
-    assert_tidy(display)
+    assert_nothing_overlaps(display)
 
 
-def test_nodes_nobody_reaches_and_rows_that_never_start(full_tree):
+def test_nodes_without_rows_and_rows_that_do_not_reach_the_root(full_tree):
     estimator, X = full_tree(2)
     X = np.abs(X)
     cards = tree_cards(estimator, X, np.zeros(len(X), dtype=int)).cards
     assert (cards[2].rows, cards[2].n_rows, cards[2].label) == ("no rows", 0, ())
-    assert_tidy(TreeDisplay.from_estimator(estimator, X, np.zeros(len(X), dtype=int)))
+    assert_nothing_overlaps(TreeDisplay.from_estimator(estimator, X, np.zeros(len(X), dtype=int)))
     route = estimator.acquire
     estimator.acquire = lambda X: type("", (), {"exit": np.append(-1, route(X).exit[1:])})
     assert tree_cards(estimator, X).cards[0].n_rows == len(X) - 1
 
 
-def test_given_axes_leave_pyplot_alone(full_tree):
+def test_given_axes_do_not_change_pyplot(full_tree):
     estimator, X = full_tree(2)
     ax = Figure().subplots()
     settings = dict(plt.rcParams)
@@ -160,22 +161,22 @@ def test_given_axes_leave_pyplot_alone(full_tree):
     assert dict(plt.rcParams) == settings
 
 
-def test_wide_and_deep_trees_fit_a_figure(full_tree):
+def test_figures_of_deep_trees_have_a_maximum_size(full_tree):
     estimator, X = full_tree(7)
     assert max(TreeDisplay.from_estimator(estimator, X).figure_.get_size_inches()) <= 40
 
 
-def test_names_come_from_the_caller_the_frame_or_the_costs(full_tree, hand_grown):
+def test_names_come_from_the_caller_the_data_frame_or_the_costs(full_tree, make_tree_estimator):
     estimator, X = full_tree(2)
     assert tree_cards(estimator, X).cards[1].buys == ("feature1",)
     assert tree_cards(estimator, X, feature_names=["a", "b", "c"]).cards[1].buys == ("b",)
     estimator.feature_names_in_ = np.array(["u", "v", "w"], dtype=object)
     assert tree_cards(estimator, X).cards[1].buys == ("v",)
-    nameless = hand_grown([-1], [-1], [[0]], costs=CostModel([1.0]))
-    assert tree_cards(nameless, np.zeros((1, 1))).cards[0].buys == ("x0",)
+    without_names = make_tree_estimator([-1], [-1], [[0]], costs=CostModel([1.0]))
+    assert tree_cards(without_names, np.zeros((1, 1))).cards[0].buys == ("x0",)
 
 
-def test_bad_input_is_named(full_tree):
+def test_invalid_input_is_rejected(full_tree):
     estimator, X = full_tree(2)
     with pytest.raises(ValueError, match=r"y has shape \(3,\) but X has 400 rows"):
         TreeDisplay.from_estimator(estimator, X, [0, 1, 0])
@@ -185,11 +186,16 @@ def test_bad_input_is_named(full_tree):
         TreeDisplay.from_estimator(estimator, X, np.full(len(X), 7))
 
 
-def test_a_fitted_tree_of_the_heart_data():
+def test_cards_of_a_fitted_tree_agree_with_acquire():
     heart = load_heart()
     model = thrifty.ASTCClassifier(costs=heart.costs, max_depth=4, node_budget=60).fit(heart.X, heart.y)
     display = TreeDisplay.from_estimator(model, heart.X, heart.y)
     acquired = model.acquire(heart.X)
     assert [card.n_exits for card in display.cards] == np.bincount(acquired.exit, minlength=len(display.cards)).tolist()
     assert display.tree.summary.startswith(f"270 rows · mean spend {acquired.spend.mean():.4g}")
-    assert_tidy(display)
+    assert_nothing_overlaps(display)
+
+
+def test_a_model_that_is_not_fitted_is_rejected():
+    with pytest.raises(NotFittedError, match="This ASTCClassifier instance is not fitted yet"):
+        TreeDisplay.from_estimator(thrifty.ASTCClassifier(), np.zeros((2, 3)))

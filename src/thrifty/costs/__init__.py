@@ -1,4 +1,4 @@
-"""What acquiring features costs: the cost model, and the running account of one row."""
+"""Costs of features: `CostModel` prices sets of features, `Ledger` records what one row has paid."""
 
 from thrifty.costs.ledger import Ledger
 from thrifty.costs.model import CostModel

@@ -1,6 +1,6 @@
-"""What was declared: prices, bundles, and which feature requires which, checked and in one normal form.
+"""Check the arguments of a cost model and store them in one normal form.
 
-Features become column indices here, so that nothing behind this file has to look up a name.
+Names of features are translated to column indices here. The other modules work with column indices only.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thrifty.costs.errors import shown
+from thrifty.costs.errors import format_value
 from thrifty.exceptions import CostError
 
 
 class Bundle(NamedTuple):
-    """Something paid once per row, on behalf of all its members."""
+    """A price that a row pays once, with the first member that it acquires."""
 
     name: str
     members: tuple[int, ...]
@@ -30,7 +30,21 @@ class Bundle(NamedTuple):
 
 @dataclass(frozen=True)
 class Declaration:
-    """The frozen content of a cost model; `prices` and `requires` have one entry per feature."""
+    """The immutable content of a cost model.
+
+    Attributes
+    ----------
+    names : tuple of str, or None
+        Names of the features; None if they have no names.
+    prices : tuple of float or None, one entry per feature
+        Each feature's own price; None if it does not have one.
+    bundles : tuple of Bundle
+        Prices that several features share.
+    requires : tuple of tuples of int, one entry per feature
+        Columns that each feature requires directly.
+    unit : str
+        Unit of the prices, such as "CAD".
+    """
 
     names: tuple[str, ...] | None
     prices: tuple[float | None, ...]
@@ -40,9 +54,9 @@ class Declaration:
 
     @classmethod
     def parse(cls, costs: Any, bundles: Any, requires: Any, unit: Any) -> Declaration:
-        """Check what a user wrote."""
+        """Check the arguments of `CostModel` and return them as a declaration."""
         if not isinstance(unit, str):
-            raise CostError(f"unit is {shown(unit)}. Pass text, such as 'CAD'.")
+            raise CostError(f"unit is {format_value(unit)}. Pass text, such as 'CAD'.")
         names, prices = _parse_costs(costs)
         plain = cls(names, prices, (), ((),) * len(prices), unit)
         return replace(
@@ -53,70 +67,77 @@ class Declaration:
 
     def __post_init__(self) -> None:
         if len(self.column_of) < len(self.labels):
-            twice = next(name for j, name in enumerate(self.labels) if self.column_of[name] != j)
-            raise CostError(f"feature {twice!r} is named twice. Give every feature a name of its own.")
+            repeated = next(name for j, name in enumerate(self.labels) if self.column_of[name] != j)
+            raise CostError(f"the feature name {repeated!r} appears twice. Give every feature a different name.")
         for bundle in self.bundles:
             if bundle.name in self.column_of:
                 raise CostError(f"bundle {bundle.name!r} has the name of a feature. Rename the bundle.")
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The names of the features; x0, x1, ... where they have none."""
+        """Names of the features; x0, x1, ... if the features have no names."""
         return default_names(len(self.prices)) if self.names is None else self.names
 
     @cached_property
     def column_of(self) -> dict[str, int]:
-        """The column of each label."""
+        """Column index of each label."""
         return {label: j for j, label in enumerate(self.labels)}
 
     def column(self, feature: Any, source: str) -> int:
-        """Return the column of a feature given by name or index; `source` says in an error where it stood."""
+        """Return the column index of a feature given by name or index.
+
+        An error message starts with `source`, the name of the argument that holds the feature.
+        """
         if isinstance(feature, str) and feature in self.column_of:
             return self.column_of[feature]
         if _is_integer(feature) and 0 <= feature < len(self.prices):
             return int(feature)
         raise CostError(
-            f"{source} lists {shown(feature)}, which is no feature. "
+            f"{source} lists {format_value(feature)}, which is not a feature. "
             f"Pass the name of a feature, or its index from 0 to {len(self.prices) - 1}."
         )
 
     def columns(self, features: Any, source: str) -> tuple[int, ...]:
-        """Return the columns of several features."""
+        """Return the column indices of several features."""
         if isinstance(features, str) or not isinstance(features, Iterable):
-            raise CostError(f"{source} is {shown(features)}. Pass a list of features.")
+            raise CostError(f"{source} is {format_value(features)}. Pass a list of features.")
         return tuple(self.column(feature, source) for feature in features)
 
     def distinct_columns(self, features: Any, source: str) -> tuple[int, ...]:
-        """Return the columns of several features, none of them listed twice."""
+        """Return the column indices of several features; raise a CostError if one appears twice."""
         columns = self.columns(features, source)
         if len({*columns}) < len(columns):
-            twice = next(column for k, column in enumerate(columns) if column in columns[:k])
-            raise CostError(f"{source} lists {self.called([twice])[0]!r} twice. List every feature once.")
+            repeated = next(column for k, column in enumerate(columns) if column in columns[:k])
+            raise CostError(f"{source} lists {self.names_or_indices([repeated])[0]!r} twice. List every feature once.")
         return columns
 
-    def called(self, columns: Iterable[int]) -> tuple[Any, ...]:
-        """Return what the user calls these columns: their names, or their indices where they have none."""
+    def names_or_indices(self, columns: Iterable[int]) -> tuple[Any, ...]:
+        """Return the names of columns, or their indices if the features have no names."""
         names = self.names
         return tuple(columns) if names is None else tuple(names[column] for column in columns)
 
-    def behind(self, feature: int, kept: Collection[int] = ()) -> tuple[set[int], set[int]]:
-        """Follow `requires` from a feature: the kept ones where the walk ends, the others that it passes."""
-        ends, passed, ahead = set(), set(), list(self.requires[feature])
-        while ahead:
-            step = ahead.pop()
-            if step in kept:
-                ends.add(step)
-            elif step not in passed:
-                passed.add(step)
-                ahead.extend(self.requires[step])
-        return ends - {feature}, passed
+    def required_by(self, feature: int, kept: Collection[int] = ()) -> tuple[set[int], set[int]]:
+        """Return the features that a feature requires, directly or through others, as two sets.
+
+        The first set holds required features that are in `kept`; the search does not go beyond them. The second set
+        holds all other required features.
+        """
+        kept_found, others, pending = set(), set(), list(self.requires[feature])
+        while pending:
+            required = pending.pop()
+            if required in kept:
+                kept_found.add(required)
+            elif required not in others:
+                others.add(required)
+                pending.extend(self.requires[required])
+        return kept_found - {feature}, others
 
     def renamed(self, names: Iterable[Any]) -> Declaration:
-        """Return the same declaration under other feature names."""
+        """Return a copy with other feature names."""
         return replace(self, names=tuple(parse_name(name) for name in names))
 
     def as_arrays(self) -> dict[str, Any]:
-        """Return the declaration in a few flat arrays, which are short on disk however many bundles there are."""
+        """Return the declaration as a few flat arrays, which stay small on disk even with many bundles."""
         members, requires = [bundle.members for bundle in self.bundles], self.requires
         return {
             "names": None if self.names is None else np.array(self.names),
@@ -143,7 +164,7 @@ class Declaration:
         n_requires: Any,
         unit: Any,
     ) -> Declaration:
-        """Check what `as_arrays` returned as if a user had written it."""
+        """Rebuild a declaration from the arrays of `as_arrays`, with the same checks as for user input."""
         own = [None if math.isnan(price) else price for price in prices.tolist()]
         contents = zip(_parts(members, n_members), bundle_prices.tolist(), strict=True)
         return cls.parse(
@@ -154,9 +175,9 @@ class Declaration:
         )
 
     def _parse_bundle(self, name: Any, content: Any) -> Bundle:
-        source = f"bundle {shown(name)}"
+        source = f"bundle {format_value(name)}"
         if not isinstance(content, Sequence) or isinstance(content, str) or len(content) != 2:
-            raise CostError(f"{source} is {shown(content)}. Pass a pair (members, price).")
+            raise CostError(f"{source} is {format_value(content)}. Pass a pair (members, price).")
         members = self.distinct_columns(content[0], source)
         if not members:
             raise CostError(f"{source} is empty. List its members, or leave the bundle out.")
@@ -166,8 +187,8 @@ class Declaration:
         requires: list[tuple[int, ...]] = [()] * len(self.prices)
         for feature, required in items:
             column = self.column(feature, "requires")
-            # That a feature requires itself goes without saying.
-            others = self.distinct_columns(required, f"requires[{shown(feature)}]")
+            # Every feature requires itself, so this entry is redundant.
+            others = self.distinct_columns(required, f"requires[{format_value(feature)}]")
             requires[column] = tuple(sorted({*others} - {column}))
         return tuple(requires)
 
@@ -181,37 +202,37 @@ def _parts(flat: np.ndarray, lengths: np.ndarray) -> list[list[int]]:
 
 
 def default_names(count: int) -> tuple[str, ...]:
-    """Return what features without names are called."""
+    """Return the names x0, x1, ... for features without names."""
     return tuple(f"x{j}" for j in range(count))
 
 
 def parse_name(name: Any) -> str:
-    """Return the name of a feature or bundle, or raise a CostError that shows what is none."""
+    """Return the name of a feature or bundle; raise a CostError if it is not non-empty text."""
     if isinstance(name, str) and name:
         return str(name)
-    raise CostError(f"{shown(name)} is not a name. Name features and bundles with non-empty text.")
+    raise CostError(f"{format_value(name)} is not a name. Name features and bundles with non-empty text.")
 
 
 def parse_price(value: Any, owner: str) -> float:
-    """Return a price as a float, or raise a CostError that names whose it is."""
+    """Return a price as a float; raise a CostError that names its owner if it is not a finite number >= 0."""
     if isinstance(value, Real | Decimal) and not isinstance(value, bool):
         try:
-            # Through text, because a float32 of 0.1 means 0.1 and not the 0.10000000149 that it widens to.
+            # Convert float32 through text, because 0.1 as float32 would become 0.10000000149 as float64.
             price = float(str(value) if isinstance(value, np.floating) else value)
         except OverflowError:
             price = math.inf
         if 0 <= price < math.inf:
-            return abs(price)  # no -0.0
-    raise CostError(f"the price of {owner} is {shown(value)}. A price must be a finite number, 0 or more.")
+            return abs(price)  # turns -0.0 into 0.0
+    raise CostError(f"the price of {owner} is {format_value(value)}. A price must be a finite number, 0 or more.")
 
 
 def _parse_costs(costs: Any) -> tuple[tuple[str, ...] | None, tuple[float | None, ...]]:
     if isinstance(costs, str | os.PathLike):
-        raise CostError(f"costs is {shown(costs)}. To read a price list, pass CostModel.from_file({str(costs)!r}).")
+        raise CostError(f"costs is {format_value(costs)}. To read a file, pass CostModel.from_file({str(costs)!r}).")
     try:
         names, values = _named(costs) if hasattr(costs, "items") else (None, list(costs))
     except TypeError:
-        raise CostError(f"costs is {shown(costs)}. Pass one price per feature, or {{name: price}}.") from None
+        raise CostError(f"costs is {format_value(costs)}. Pass one price per feature, or {{name: price}}.") from None
     if not values:
         raise CostError("costs is empty. Pass one price per feature.")
     labels = range(len(values)) if names is None else names
@@ -223,7 +244,7 @@ def _parse_costs(costs: Any) -> tuple[tuple[str, ...] | None, tuple[float | None
 
 
 def _named(costs: Any) -> tuple[tuple[str, ...] | None, list[Any]]:
-    """Take a dict, or a pandas Series, apart; a Series without text in its index is a mere array."""
+    """Return the names and values of a dict or pandas Series; a Series whose index is not all text has no names."""
     keys, values = [key for key, _ in costs.items()], [value for _, value in costs.items()]
     if not isinstance(costs, Mapping) and not all(isinstance(key, str) for key in keys):
         return None, values
@@ -234,7 +255,7 @@ def _items(mapping: Any, argument: str) -> Iterable[tuple[Any, Any]]:
     if mapping is None:
         return ()
     if not isinstance(mapping, Mapping):
-        raise CostError(f"{argument} is {shown(mapping)}. Pass a dict.")
+        raise CostError(f"{argument} is {format_value(mapping)}. Pass a dict.")
     return mapping.items()
 
 

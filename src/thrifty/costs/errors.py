@@ -1,4 +1,4 @@
-"""How cost errors show a value, and say where it stood."""
+"""Formatting of cost errors: how a value is shown, and where it was found."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,14 +9,14 @@ import numpy as np
 from thrifty.exceptions import CostError
 
 
-def shown(value: Any) -> str:
-    """Return a value as a message shows it: NumPy's scalars like Python's."""
+def format_value(value: Any) -> str:
+    """Return the repr of a value; NumPy scalars look like Python numbers."""
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 @contextmanager
-def located(place: str) -> Iterator[None]:
-    """Begin every CostError raised inside with the place, such as a file or a line of it."""
+def prefix_errors(place: str) -> Iterator[None]:
+    """Add a prefix, such as a file name or a line number, to every CostError raised inside."""
     try:
         yield
     except CostError as error:

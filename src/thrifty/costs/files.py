@@ -1,6 +1,6 @@
-"""Cost models on disk, as people would write them.
+"""Read and write cost models as files.
 
-TOML, and YAML with the same keys (unit, bundles and requires may be left out)::
+TOML, and YAML with the same keys. The keys unit, bundles and requires are optional::
 
     unit = "CAD"
 
@@ -8,7 +8,7 @@ TOML, and YAML with the same keys (unit, bundles and requires may be left out)::
     age = 1.0
     tt4 = 9.0
     t4u = 7.5
-    fti = ""                    # no price of its own
+    fti = ""                    # without a price of its own
 
     [bundles."blood draw"]
     price = 2.1
@@ -17,8 +17,8 @@ TOML, and YAML with the same keys (unit, bundles and requires may be left out)::
     [requires]
     fti = ["tt4", "t4u"]
 
-CSV, with semicolons between the entries of a cell. A row whose name others list under bundles is a bundle,
-every other row is a feature, in column order; an empty price means none of its own::
+CSV, with semicolons between the entries of a cell. A row is a bundle if another row lists its name under bundles. All
+other rows are features, in column order. An empty price means that the feature does not have a price of its own::
 
     name,price (CAD),bundles,requires
     age,1.0,,
@@ -36,7 +36,7 @@ from typing import Any
 
 from thrifty.costs.declaration import default_names
 from thrifty.costs.documents import parse_toml, parse_yaml, render_toml, render_yaml
-from thrifty.costs.errors import located
+from thrifty.costs.errors import prefix_errors
 from thrifty.costs.model import CostModel
 from thrifty.costs.spreadsheets import parse_csv, render_csv
 from thrifty.exceptions import CostError
@@ -54,8 +54,8 @@ FORMATS: dict[str, tuple[Parser, Renderer]] = {
 
 
 def read(path: Path) -> CostModel:
-    """Read a cost model; errors name the file and, where it is known, the line."""
-    with located(str(path)):
+    """Read a cost model; errors name the file and, if it is known, the line."""
+    with prefix_errors(str(path)):
         parse, _ = _format_of(path)
         try:
             return CostModel(**parse(path.read_bytes().decode("utf-8-sig")))
@@ -66,8 +66,8 @@ def read(path: Path) -> CostModel:
 
 
 def write(model: CostModel, path: Path) -> Path:
-    """Write a cost model; the file takes its name once it is complete."""
-    with located(str(path)):
+    """Write a cost model and return the path; an incomplete file never replaces an existing one."""
+    with prefix_errors(str(path)):
         _, render = _format_of(path)
         if model.names is None:
             model = CostModel.resolve(model, model.n_features, default_names(model.n_features))
@@ -82,5 +82,5 @@ def write(model: CostModel, path: Path) -> Path:
 
 def _format_of(path: Path) -> tuple[Parser, Renderer]:
     if path.suffix.lower() not in FORMATS:
-        raise CostError(f"the suffix {path.suffix!r} is unknown. Use {', '.join(FORMATS)}.")
+        raise CostError(f"the file suffix {path.suffix!r} is unknown. Use {', '.join(FORMATS)}.")
     return FORMATS[path.suffix.lower()]

@@ -1,4 +1,4 @@
-"""The running account of one row, or of one path of a tree: what is paid, and what is left to pay."""
+"""Running account of one row: the units that it has paid, and what each feature would cost now."""
 
 from __future__ import annotations
 
@@ -11,16 +11,24 @@ from thrifty.exceptions import CostError
 
 
 class Ledger:
-    """What one row has paid so far, and what each feature would cost it now.
+    """Running account of one row, or of one path of a tree.
 
-    A purchase touches only the units that it pays for, so that a greedy search can afford thousands of them.
+    It records which units are paid and what was spent. A purchase updates only the units that it pays for, so that
+    thousands of purchases are fast. Features are given by column index. Sums are exact, as in `CostModel`.
 
     Parameters
     ----------
     cost_model : CostModel
-        The prices.
-    acquired : iterable of int
-        Columns that are bought at once; `spent` includes them.
+        Prices of the features.
+    acquired : iterable of int, default=()
+        Columns to buy at the start. Their cost is part of `spent`.
+
+    Attributes
+    ----------
+    prices : ndarray of shape (n_features,)
+        What each feature would cost now.
+    spent : float
+        What was paid so far.
 
     Examples
     --------
@@ -39,7 +47,7 @@ class Ledger:
     def __init__(self, cost_model: CostModel, acquired: Iterable[int] = ()):
         self._units = cost_model._units
         self._paid = bytearray(len(self._units.ticks))
-        self._prices = self._units.alone.copy()
+        self._prices = self._units.standalone_ticks.copy()
         self._spent = 0.0
         for feature in acquired:
             self.buy(feature)
@@ -55,31 +63,87 @@ class Ledger:
         return self._spent / self._units.scale
 
     def buy(self, feature: int) -> float:
-        """Pay for what is still unpaid of a feature (a column index), and return how much that was."""
-        payers, charge = self._units.payers, 0.0
-        for unit, ticks in self._bill(feature):
+        """Pay for the unpaid units of a feature.
+
+        Parameters
+        ----------
+        feature : int
+            Column index.
+
+        Returns
+        -------
+        float
+            What was paid; 0 if all units of the feature were already paid.
+        """
+        features_of, charge = self._units.features_of, 0.0
+        for unit, ticks in self._units_of(feature):
             if not self._paid[unit]:
                 self._paid[unit] = True
-                self._prices[payers[unit]] -= ticks
+                self._prices[features_of[unit]] -= ticks
                 charge += ticks
         self._spent += charge
         return charge / self._units.scale
 
+    def bill(self, feature: int) -> list[tuple[str, float]]:
+        """Return the unpaid units of a feature, without buying it.
+
+        Parameters
+        ----------
+        feature : int
+            Column index.
+
+        Returns
+        -------
+        list of (str, float)
+            Name and price of each unpaid unit, in the order of ``cost_model.unit_names``.
+
+        Examples
+        --------
+        >>> from thrifty.costs import CostModel, Ledger
+        >>> model = CostModel({"chol": 5.17, "fbs": 3.1}, bundles={"blood draw": (["chol", "fbs"], 2.1)})
+        >>> ledger = Ledger(model)
+        >>> ledger.bill(1)
+        [('fbs', 3.1), ('blood draw', 2.1)]
+        >>> ledger.buy(0)
+        7.27
+        >>> ledger.bill(1)
+        [('fbs', 3.1)]
+        """
+        names, scale = self._units.names, self._units.scale
+        return [(names[unit], ticks / scale) for unit, ticks in self._units_of(feature) if not self._paid[unit]]
+
     def price_of(self, features: Iterable[int]) -> float:
-        """Return what several features would cost together; nothing is bought."""
-        unpaid = {unit: ticks for feature in features for unit, ticks in self._bill(feature) if not self._paid[unit]}
+        """Return what several features would cost together, without buying them.
+
+        Parameters
+        ----------
+        features : iterable of int
+            Column indices.
+
+        Returns
+        -------
+        float
+            Sum of the unpaid units of the features, each unit counted once.
+        """
+        unpaid = {
+            unit: ticks for feature in features for unit, ticks in self._units_of(feature) if not self._paid[unit]
+        }
         return sum(unpaid.values()) / self._units.scale
 
     def affordable(self, cap: float, since: float = 0.0) -> np.ndarray:
-        """Return which features, bought alone, keep the spend within a cap, shape (n_features,).
+        """Return which features, each bought alone, keep the spend within a cap.
 
         Parameters
         ----------
         cap : float
             The most that may be spent.
-        since : float
-            An earlier value of `spent`: only what is spent after it counts. This is exact, where
-            ``affordable(since + cap)`` is as exact as the sum.
+        since : float, default=0.0
+            An earlier value of `spent`; only what is spent after it counts towards the cap. The comparison is exact,
+            but ``affordable(since + cap)`` is subject to the rounding error of this sum.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_features,)
 
         Examples
         --------
@@ -94,7 +158,13 @@ class Ledger:
         return (self._spent - before + self._prices) / self._units.scale <= cap
 
     def copy(self) -> Ledger:
-        """Return an account of the same state that goes its own way from here."""
+        """Return an independent copy.
+
+        Returns
+        -------
+        Ledger
+            An account of the same state; purchases of one do not change the other.
+        """
         twin = Ledger.__new__(Ledger)
         twin._units, twin._spent = self._units, self._spent
         twin._paid, twin._prices = self._paid.copy(), self._prices.copy()
@@ -103,8 +173,8 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({sum(self._paid)} of {len(self._paid)} units paid, {self.spent:.12g} spent)"
 
-    def _bill(self, feature: int) -> list[tuple[int, float]]:
-        bills = self._units.bills
-        if not 0 <= feature < len(bills):  # lists would take -1, which often stands for "none", for the last feature
-            raise CostError(f"feature {feature} does not exist. Pass a column index from 0 to {len(bills) - 1}.")
-        return bills[feature]
+    def _units_of(self, feature: int) -> list[tuple[int, float]]:
+        units_of = self._units.units_of
+        if not 0 <= feature < len(units_of):  # a list would accept -1, which often means "missing"
+            raise CostError(f"feature {feature} does not exist. Pass a column index from 0 to {len(units_of) - 1}.")
+        return units_of[feature]

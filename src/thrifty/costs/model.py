@@ -1,17 +1,22 @@
-"""What acquiring a set of features costs.
+"""Cost of acquiring a set of features.
 
-A feature requires one or more units, and a unit is paid for once per row, the first time something that
-requires it is acquired. So
+A feature requires one or more units. A row pays for a unit once: when it first acquires a feature that requires it. The
+cost of a set S of features is
 
-    cost(S) = sum of the costs of the units required by S        (monotone, submodular, free on re-use)
+    cost(S) = sum of the costs of the units that the features of S require
 
-A price of its own is a unit of its own; a bundle is a unit that its members share; a tree used as a feature
-requires a unit for its evaluation and those of every feature it splits on, which is how Xu, Kusner,
-Weinberger, Chen and Chapelle (JMLR 15, 2014) charge for it.
+This function is monotone and submodular. There are three kinds of units:
 
-    declaration.py   what was declared, checked              units.py    what it comes to, compiled
-    derivation.py    declarations made from others           money.py    why the sums are exact
-    files.py         on disk: documents, spreadsheets        ledger.py   what one row has paid
+    own price    required by one feature
+    bundle       shared by several features
+    evaluation   required by a feature that is computed from others, such as a tree, in addition to the units of all
+                 features that it reads (Xu, Kusner, Weinberger, Chen and Chapelle, JMLR 15, 2014)
+
+Modules of this package:
+
+    declaration.py   checked arguments in a normal form      units.py    units as arrays, cost of masks
+    derivation.py    declarations made from others           money.py    exact sums
+    files.py         files: documents.py, spreadsheets.py    ledger.py   running account of one row
 """
 
 from __future__ import annotations
@@ -25,30 +30,54 @@ import numpy as np
 
 from thrifty.costs import derivation
 from thrifty.costs.declaration import Declaration
-from thrifty.costs.errors import located
+from thrifty.costs.errors import prefix_errors
 from thrifty.costs.units import Units
 from thrifty.exceptions import CostError
 
 
 class CostModel:
-    """What acquiring a set of features costs.
+    """Cost of acquiring a set of features.
 
-    Frozen: it can be compared, hashed, copied, pickled and shared. Costs are exact: prices are counted in
-    whole ticks (cents, say), so that 0.1 and 0.2 add up to 0.3, in whatever order.
+    A cost model is immutable. It can be compared, hashed, copied and pickled. Sums of prices are exact in any order:
+    0.1 and 0.2 add up to 0.3.
 
     Parameters
     ----------
     costs : array-like of float, dict or pandas Series
-        One price per column, or ``{name: price}`` in column order. A price of None means that the feature has
-        none of its own: it costs what its bundles and the features it requires cost.
-    bundles : dict, optional
-        ``{name: (members, price)}``: a price paid once, with the first member that is acquired. Members are
+        One price per column, or ``{name: price}`` in column order. A price of None means that the feature does not
+        have a price of its own: it costs what its bundles and the features that it requires cost.
+    bundles : dict or None, default=None
+        ``{name: (members, price)}``: a price that a row pays once, with the first member that it acquires. Members are
         names or column indices. A feature may be in several bundles.
-    requires : dict, optional
-        ``{feature: features}``: the feature also requires whatever those features require, and so on. A ratio
-        of two lab values without a price of its own, say, is free once both are bought.
+    requires : dict or None, default=None
+        ``{feature: features}``: the feature also requires all units of these features, and of the features that they
+        require in turn. For example, a ratio of two lab values without a price of its own is free once both values
+        are bought.
+    unit : str, default=""
+        Unit of the prices, such as ``"CAD"``.
+
+    Attributes
+    ----------
+    names : tuple of str, or None
+        Names of the features; None if they have no names.
+    n_features : int
+        Number of features.
+    costs : dict or tuple
+        Own prices of the features: ``{name: price}``, or a tuple if the features have no names.
+    bundles : dict
+        ``{name: (members, price)}``.
+    requires : dict
+        ``{feature: features}``, for features that require others.
     unit : str
-        What the prices are in, such as ``"CAD"``.
+        Unit of the prices.
+    total : float
+        Cost of all features.
+    unit_names : tuple of str
+        Names of the units: first the features with a price of their own, then the bundles.
+    unit_costs : ndarray of shape (n_units,)
+        Cost of each unit; read-only.
+    requirement : ndarray of bool, shape (n_features, n_units)
+        Units that each feature requires; read-only.
 
     Examples
     --------
@@ -88,61 +117,63 @@ class CostModel:
         object.__setattr__(self, "_declared", declared)
         object.__setattr__(self, "_units", Units(declared))
 
-    # As declared: CostModel(m.costs, bundles=m.bundles, requires=m.requires, unit=m.unit) == m
+    # The declared values: CostModel(m.costs, bundles=m.bundles, requires=m.requires, unit=m.unit) == m
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The names of the features, or None where they have none."""
+        """Names of the features; None if they have no names."""
         return self._declared.names
 
     @property
     def n_features(self) -> int:
-        """How many features there are."""
+        """Number of features."""
         return len(self._declared.prices)
 
     @property
     def unit(self) -> str:
-        """What the prices are in."""
+        """Unit of the prices."""
         return self._declared.unit
 
     @property
     def costs(self) -> Any:
-        """The features' own prices: ``{name: price}``, or a tuple where they have no names."""
+        """Own prices of the features: ``{name: price}``, or a tuple if the features have no names."""
         prices = self._declared.prices
         return prices if self.names is None else dict(zip(self.names, prices, strict=True))
 
     @property
     def bundles(self) -> dict[str, tuple[tuple[Any, ...], float]]:
-        """The bundles: ``{name: (members, price)}``."""
-        return {name: (self._declared.called(members), price) for name, members, price in self._declared.bundles}
+        """Bundles: ``{name: (members, price)}``."""
+        declared = self._declared
+        return {name: (declared.names_or_indices(members), price) for name, members, price in declared.bundles}
 
     @property
     def requires(self) -> dict[Any, tuple[Any, ...]]:
-        """The features that a feature requires: ``{feature: features}``."""
-        called = self._declared.called
-        features = called(range(self.n_features))
-        return {f: called(others) for f, others in zip(features, self._declared.requires, strict=True) if others}
+        """Features that a feature requires: ``{feature: features}``."""
+        declared = self._declared
+        features = declared.names_or_indices(range(self.n_features))
+        items = zip(features, declared.requires, strict=True)
+        return {feature: declared.names_or_indices(required) for feature, required in items if required}
 
-    # What it comes to
+    # Units and costs
 
     @property
     def total(self) -> float:
-        """What everything costs."""
+        """Cost of all features."""
         return float(self._units.ticks.sum()) / self._units.scale
 
     @property
     def unit_names(self) -> tuple[str, ...]:
-        """The names of the units: of the features that have a price of their own, then of the bundles."""
+        """Names of the units: first the features with a price of their own, then the bundles."""
         return self._units.names
 
     @property
     def unit_costs(self) -> np.ndarray:
-        """What each unit costs, a read-only array of shape (n_units,)."""
+        """Cost of each unit: read-only, shape (n_units,)."""
         return self._units.costs
 
     @property
     def requirement(self) -> np.ndarray:
-        """Which units each feature requires: dense, boolean and read-only, shape (n_features, n_units)."""
+        """Units that each feature requires: boolean, read-only, shape (n_features, n_units)."""
         return self._units.requirement
 
     def of(self, mask: Any) -> Any:
@@ -151,11 +182,12 @@ class CostModel:
         Parameters
         ----------
         mask : array-like of bool, shape (n_features,) or (n, n_features)
-            What is acquired, by one row or by many.
+            Features that one row, or each of n rows, acquires.
 
         Returns
         -------
-        float or array of shape (n,)
+        float or ndarray of shape (n,)
+            The cost of one row, or of each row.
 
         Examples
         --------
@@ -163,21 +195,22 @@ class CostModel:
         >>> CostModel([0.1, 0.2, 5.0]).of([True, True, False])
         0.3
         """
-        spent = self._priced(self._units.spent, mask)
+        spent = self._priced(self._units.ticks_spent, mask)
         return float(spent) if spent.ndim == 0 else spent
 
     def marginal(self, mask: Any) -> np.ndarray:
-        """Return what each further feature would cost, given what is acquired.
+        """Return what each feature would cost, given the features that are already acquired.
 
         Parameters
         ----------
         mask : array-like of bool, shape (n_features,) or (n, n_features)
-            What is acquired, by one row or by many.
+            Features that one row, or each of n rows, has acquired.
 
         Returns
         -------
-        array of the shape of mask
-            0 for every feature whose units are all paid, acquired or not.
+        ndarray of the same shape as mask
+            The cost of the unpaid units of each feature. It is 0 if all units of a feature are paid, even if the
+            feature itself is not acquired.
 
         Examples
         --------
@@ -185,9 +218,10 @@ class CostModel:
         >>> CostModel([1.0, 2.0, 3.0], bundles={"visit": ([1, 2], 10.0)}).marginal([False, True, False])
         array([1., 0., 3.])
         """
-        return self._priced(self._units.unpaid, mask)
+        return self._priced(self._units.marginal_ticks, mask)
 
     def _priced(self, count_ticks: Callable[[np.ndarray], np.ndarray], mask: Any) -> np.ndarray:
+        """Check a mask, count ticks on it as a matrix, and convert them to costs."""
         mask, d = np.asarray(mask), self.n_features
         if mask.dtype != bool:
             raise CostError(f"mask has dtype {mask.dtype}. Pass booleans: True where a feature is acquired.")
@@ -200,19 +234,25 @@ class CostModel:
     # Cost models made from others
 
     def derive(self, requires: Any, evaluation_costs: Any, names: Iterable[str] | None = None) -> CostModel:
-        """Return the cost model of new features that are computed from these ones.
+        """Return the cost model of derived features, which are computed from the features of this model.
 
-        A new feature requires a unit for its evaluation and all units of the features it reads: a tree costs
-        its evaluation, and whatever it splits on that no other tree has paid for.
+        A derived feature requires a unit for its evaluation and all units of the features that it reads. For example,
+        a tree costs its evaluation plus the unpaid units of the features that it splits on.
 
         Parameters
         ----------
-        requires : boolean array of shape (t, n_features), or a sequence of t sequences
-            What each new feature reads: a row of the matrix, or names or column indices.
+        requires : ndarray of bool, shape (t, n_features), or sequence of t sequences
+            Features that each derived feature reads: one row of the matrix, or one sequence of names or column
+            indices, per derived feature.
         evaluation_costs : float or array-like of shape (t,)
-            What evaluating each new feature costs.
-        names : iterable of str, optional
-            The names of the new features.
+            Cost of evaluating each derived feature.
+        names : iterable of str or None, default=None
+            Names of the derived features.
+
+        Returns
+        -------
+        CostModel
+            A cost model of t features.
 
         Examples
         --------
@@ -224,9 +264,19 @@ class CostModel:
         return CostModel._from(derivation.derive(self._declared, self._units, requires, evaluation_costs, names))
 
     def select(self, features: Iterable[Any]) -> CostModel:
-        """Return the cost model of some features, given by name or index, in that order.
+        """Return the cost model of some features.
 
-        What they require of the features left behind they go on requiring, as bundles.
+        A selected feature may require features that are not selected. Their prices become bundles of the result, so
+        that every set of selected features costs the same as before.
+
+        Parameters
+        ----------
+        features : iterable of str or int
+            Names or column indices, in the order of the result.
+
+        Returns
+        -------
+        CostModel
 
         Examples
         --------
@@ -241,19 +291,24 @@ class CostModel:
     def resolve(
         cls, costs: Any, n_features: int, feature_names: Sequence[str] | None = None, owner: str = "CostModel"
     ) -> CostModel:
-        """Return the cost model of the columns of X, from whatever was passed as `costs`.
+        """Return the cost model of the columns of X from the `costs` parameter of an estimator.
 
         Parameters
         ----------
-        costs : None, array-like, dict or CostModel
-            None means 1 per feature. Features are matched by name where both sides have names, else by
-            position.
+        costs : array-like of float, dict, CostModel or None
+            Prices. None means a price of 1 for each feature. Features are matched by name if both `costs` and X have
+            names, else by position.
         n_features : int
-            How many columns X has.
-        feature_names : sequence of str, optional
-            Their names, which the result carries.
-        owner : str
-            Who asks; errors begin with it.
+            Number of columns of X.
+        feature_names : sequence of str or None, default=None
+            Names of the columns of X. The result has the same names.
+        owner : str, default="CostModel"
+            Name of the caller; error messages start with it.
+
+        Returns
+        -------
+        CostModel
+            A cost model of n_features features.
 
         Examples
         --------
@@ -261,7 +316,7 @@ class CostModel:
         >>> CostModel.resolve({"b": 2.0, "a": 1.0}, 2, feature_names=["a", "b"]).costs
         {'a': 1.0, 'b': 2.0}
         """
-        with located(owner):
+        with prefix_errors(owner):
             prices = np.ones(n_features) if costs is None else costs
             model = prices if isinstance(prices, CostModel) else cls(prices)
             aligned = derivation.align(model._declared, n_features, feature_names)
@@ -271,7 +326,16 @@ class CostModel:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> CostModel:
-        """Read a cost model from a .csv, .toml or .yaml file; `thrifty.costs.files` describes the formats.
+        """Read a cost model from a .csv, .toml or .yaml file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. The documentation of the module `thrifty.costs.files` describes the formats.
+
+        Returns
+        -------
+        CostModel
 
         Examples
         --------
@@ -289,9 +353,19 @@ class CostModel:
         return read(Path(path))
 
     def to_file(self, path: str | os.PathLike[str]) -> Path:
-        """Write the cost model to a .csv, .toml or .yaml file, all of it or nothing, and return the path.
+        """Write the cost model to a .csv, .toml or .yaml file.
 
-        Features without names are called x0, x1, ... in the file.
+        After an error there is no incomplete file, and an existing file is unchanged.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. Features without names get the names x0, x1, ... in the file.
+
+        Returns
+        -------
+        pathlib.Path
+            The path of the file.
 
         Examples
         --------
@@ -311,10 +385,10 @@ class CostModel:
 
         return write(self, Path(path))
 
-    # A frozen value
+    # Immutable value: comparison, copies and pickles
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(f"CostModel is frozen: {name!r} cannot be set. Make a new CostModel.")
+        raise AttributeError(f"CostModel is frozen: {name!r} cannot be set. Create a new CostModel.")
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"CostModel is frozen: {name!r} cannot be deleted.")

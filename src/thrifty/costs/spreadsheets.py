@@ -1,4 +1,4 @@
-"""Cost models as CSV: one row per feature or bundle, as `thrifty.costs.files` shows."""
+"""Read and write cost models as CSV: one row per feature or bundle. `thrifty.costs.files` describes the format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from typing import Any, NamedTuple
 
 from thrifty.costs.declaration import parse_name, parse_price
-from thrifty.costs.errors import located
+from thrifty.costs.errors import prefix_errors
 from thrifty.costs.model import CostModel
 from thrifty.exceptions import CostError
 
@@ -16,7 +16,7 @@ COLUMNS = ("name", "price", "bundles", "requires")
 
 
 class Row(NamedTuple):
-    """One line of the table."""
+    """One parsed row of the table, with the number of its line."""
 
     line: int
     name: str
@@ -49,7 +49,7 @@ def parse_csv(text: str) -> dict[str, Any]:
 
 
 def render_csv(model: CostModel) -> str:
-    """Return a named cost model as CSV."""
+    """Return a cost model with names as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("name", f"price ({_cell(model.unit)})" if model.unit else "price", "bundles", "requires"))
@@ -69,25 +69,26 @@ def _parse_header(header: list[str]) -> tuple[list[str], str]:
         if title not in COLUMNS:
             raise CostError(f"line 1: the column {title!r} is unknown. Use {', '.join(COLUMNS)}.")
         if title in columns:
-            raise CostError(f"line 1: the column {title!r} is there twice. Keep one.")
+            raise CostError(f"line 1: the column {title!r} appears twice. Keep one.")
         columns.append(title)
     for title in ("name", "price"):
         if title not in columns:
-            raise CostError(f"line 1: the column {title!r} is missing. Begin with a line that names the columns.")
+            raise CostError(f"line 1: the column {title!r} is missing. Name the columns in the first line.")
     return columns, unit
 
 
 def _parse_row(line: int, columns: list[str], cells: list[str]) -> Row:
     if len(cells) > len(columns):
-        raise CostError(f"line {line}: there are {len(cells)} cells for {len(columns)} columns. Quote the commas.")
+        counts = f"the row has {len(cells)} cells but the header has {len(columns)}"
+        raise CostError(f"line {line}: {counts}. Put text with commas in quotes.")
     row = dict.fromkeys(COLUMNS, "") | dict(zip(columns, map(str.strip, cells), strict=False))
-    with located(f"line {line}"):
+    with prefix_errors(f"line {line}"):
         name = parse_name(row["name"])
     return Row(line, name, _parse_number(row["price"]), _entries(row["bundles"]), _entries(row["requires"]))
 
 
 def _parse_number(cell: str) -> Any:
-    """Return a number, None for an empty cell, and any other text as it is, to be refused in its turn."""
+    """Return a number, None for an empty cell, or the unchanged text, which `parse_price` refuses later."""
     try:
         return float(cell) if cell else None
     except ValueError:
@@ -101,18 +102,18 @@ def _entries(cell: str) -> list[str]:
 def _cell(*entries: str) -> str:
     for entry in entries:
         if ";" in entry or "\r" in entry or entry != entry.strip():
-            problem = "it has a semicolon, a carriage return or blanks around it"
+            problem = "it contains a semicolon or a carriage return, or begins or ends with a space"
             raise CostError(f"CSV cannot hold {entry!r}: {problem}. Use TOML.")
     return ";".join(entries)
 
 
 def _refuse_bad_rows(rows: list[Row], bundles: set[str]) -> None:
-    """Refuse here what CostModel would refuse too, or could not see: only here is the line known."""
+    """Check the rows before `CostModel` does, because only here the line numbers are known."""
     names = [row.name for row in rows]
     for k, row in enumerate(rows):
-        with located(f"line {row.line}"):
+        with prefix_errors(f"line {row.line}"):
             if row.name in names[:k]:
-                raise CostError(f"{row.name!r} is given twice. Give it once.")
+                raise CostError(f"the name {row.name!r} appears twice. Keep one row.")
             if row.name in bundles:
                 _refuse_bad_bundle(row)
             elif row.price is not None:
@@ -123,18 +124,19 @@ def _refuse_bad_rows(rows: list[Row], bundles: set[str]) -> None:
 def _refuse_bad_bundle(row: Row) -> None:
     parse_price(row.price, f"bundle {row.name!r}")
     if row.bundles or row.requires:
-        raise CostError(f"{row.name!r} is a bundle, so it cannot be in bundles or require anything. Empty the cells.")
+        raise CostError(f"{row.name!r} is a bundle, so its bundles and requires cells must be empty. Empty them.")
 
 
 def _refuse_bad_entries(row: Row, names: set[str], bundles: set[str]) -> None:
-    for title, entries, known in (
-        ("bundles", row.bundles, names),
-        ("requires", row.requires, names - bundles),
+    for title, kind, entries, known in (
+        ("bundles", "bundle", row.bundles, names),
+        ("requires", "feature", row.requires, names - bundles),
     ):
         for k, entry in enumerate(entries):
             if entry not in known:
                 raise CostError(
-                    f"{row.name!r} lists {entry!r} under {title}, which has no row. Add one with its price."
+                    f"{row.name!r} lists {entry!r} under {title}, but {entry!r} is not the name of a {kind}. "
+                    "Add a row with its price."
                 )
             if entry in entries[:k]:
                 raise CostError(f"{row.name!r} lists {entry!r} twice under {title}. List it once.")

@@ -1,7 +1,8 @@
-"""The compiled cost model: which feature requires which unit, and what units cost, in whole ticks.
+"""Units of a cost model as arrays, for fast computation of costs.
 
-A unit is paid for once per row. What one feature alone requires is a term of a dot product; what several
-share is paid as soon as any of them is acquired.
+A row pays for a unit once. A unit that only one feature requires is private: private costs add up as a dot product. A
+unit that several features require is shared: it is paid as soon as the row acquires one of these features. Costs are
+counted in ticks, see `thrifty.costs.money`.
 """
 
 from __future__ import annotations
@@ -14,22 +15,29 @@ from thrifty.costs.declaration import Declaration
 from thrifty.costs.money import to_ticks
 from thrifty.exceptions import CostError
 
-_WORTH_A_KERNEL = 20_000  # cells; below, loading Numba takes longer than it saves
-_CELLS_AT_ONCE = 2**20
+_KERNEL_MIN_CELLS = 20_000  # for smaller masks, importing Numba takes longer than it saves
+_BLOCK_CELLS = 2**20  # bounds the memory of intermediate arrays
 
 
 class Units:
-    """The units behind a declaration: own prices in column order, then the bundles.
+    """Units of a declaration: the features' own prices in column order, then the bundles.
+
+    Parameters
+    ----------
+    declared : Declaration
 
     Attributes
     ----------
     names : tuple of str
-    requirement : (n_features, n_units) bool
-    costs : (n_units,) float
-    ticks : (n_units,) float
-        The costs as whole numbers, see `thrifty.costs.money`.
+        Names of the units.
+    requirement : ndarray of bool, shape (n_features, n_units)
+        Units that each feature requires.
+    costs : ndarray of shape (n_units,)
+        Cost of each unit.
+    ticks : ndarray of shape (n_units,)
+        Cost of each unit in ticks: floats with whole values.
     scale : float
-        How many ticks make a cost of 1.
+        Number of ticks in a cost of 1.
     """
 
     def __init__(self, declared: Declaration):
@@ -43,56 +51,58 @@ class Units:
             array.setflags(write=False)
 
         shared = self.requirement.sum(axis=0) > 1
-        owners = self.requirement[:, ~shared].argmax(axis=0)  # the one feature that requires a private unit
+        owners = self.requirement[:, ~shared].argmax(axis=0)  # the only feature that requires each private unit
         self._private = np.bincount(owners, self.ticks[~shared], minlength=len(self.requirement))
         self._shared = self.ticks[shared]
         self._sharers = self.requirement[:, shared].astype(np.float32)
 
-    def spent(self, acquired: np.ndarray) -> np.ndarray:
-        """Return the ticks (n,) that rows (n, n_features) have paid."""
-        if acquired.size < _WORTH_A_KERNEL:
-            return acquired @ self._private + self._paid(acquired) @ self._shared
+    def ticks_spent(self, acquired: np.ndarray) -> np.ndarray:
+        """Return the ticks (n,) that rows pay for masks of acquired features (n, n_features)."""
+        if acquired.size < _KERNEL_MIN_CELLS:
+            return acquired @ self._private + self._shared_paid(acquired) @ self._shared
         from thrifty.kernels.costs import ticks_paid
 
-        return ticks_paid(np.ascontiguousarray(acquired), *self._packed)
+        return ticks_paid(np.ascontiguousarray(acquired), *self._kernel_arrays)
 
-    def unpaid(self, acquired: np.ndarray) -> np.ndarray:
+    def marginal_ticks(self, acquired: np.ndarray) -> np.ndarray:
         """Return the ticks (n, n_features) that each feature would add to what rows have paid."""
         ticks = np.empty(acquired.shape)
-        step = max(1, _CELLS_AT_ONCE // acquired.shape[1])
+        step = max(1, _BLOCK_CELLS // acquired.shape[1])
         for start in range(0, len(acquired), step):
             rows = acquired[start : start + step]
-            left = ~self._paid(rows) * self._shared
-            ticks[start : start + step] = ~rows * self._private + left @ self._sharers.T
+            unpaid = ~self._shared_paid(rows) * self._shared
+            ticks[start : start + step] = ~rows * self._private + unpaid @ self._sharers.T
         return ticks
 
-    def _paid(self, acquired: np.ndarray) -> np.ndarray:
+    def _shared_paid(self, acquired: np.ndarray) -> np.ndarray:
+        """Return which shared units (n, n_shared) rows have paid."""
         return acquired.astype(np.float32) @ self._sharers > 0
 
     @cached_property
-    def _packed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _kernel_arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         from thrifty.kernels.costs import pack_bits
 
         return self._private.astype(np.int64), pack_bits(self._sharers), self._shared.astype(np.int64)
 
     @cached_property
-    def alone(self) -> np.ndarray:
-        """The ticks of each feature when nothing is paid."""
+    def standalone_ticks(self) -> np.ndarray:
+        """Ticks (n_features,) of each feature for a row that has not paid anything."""
         return self._private + self._sharers @ self._shared
 
     @cached_property
-    def bills(self) -> list[list[tuple[int, float]]]:
-        """For each feature the units it requires, with their ticks."""
+    def units_of(self) -> list[list[tuple[int, float]]]:
+        """Units that each feature requires, as pairs (unit, ticks)."""
         ticks = self.ticks.tolist()
         return [[(unit, ticks[unit]) for unit in np.flatnonzero(row).tolist()] for row in self.requirement]
 
     @cached_property
-    def payers(self) -> list[np.ndarray]:
-        """For each unit the features that require it."""
+    def features_of(self) -> list[np.ndarray]:
+        """Features that require each unit."""
         return [np.flatnonzero(column) for column in self.requirement.T]
 
 
 def _requirement(declared: Declaration, priced: list[int]) -> np.ndarray:
+    """Return which units (n_features, n_units) each feature requires; `priced` lists features with an own price."""
     direct = np.zeros((len(declared.prices), len(priced) + len(declared.bundles)), dtype=bool)
     direct[priced, np.arange(len(priced))] = True
     for unit, bundle in enumerate(declared.bundles, start=len(priced)):
@@ -100,16 +110,16 @@ def _requirement(declared: Declaration, priced: list[int]) -> np.ndarray:
     requirement = direct.copy()
     for feature, required in enumerate(declared.requires):
         if required:
-            _, passed = declared.behind(feature)
-            requirement[feature] |= direct[list(passed)].any(axis=0)
-    _refuse_priceless(declared, requirement)
+            _, others = declared.required_by(feature)
+            requirement[feature] |= direct[list(others)].any(axis=0)
+    _refuse_unpriced(declared, requirement)
     return requirement
 
 
-def _refuse_priceless(declared: Declaration, requirement: np.ndarray) -> None:
+def _refuse_unpriced(declared: Declaration, requirement: np.ndarray) -> None:
     for feature in np.flatnonzero(~requirement.any(axis=1)):
         label = declared.labels[feature] if declared.names else int(feature)
         raise CostError(
-            f"feature {label!r} has no price, is in no bundle and requires nothing that has a price. "
-            "Give it a price, 0 if it is free."
+            f"feature {label!r} has no price, is not in a bundle and requires nothing that has a price. "
+            "Give it a price; pass 0 if it is free."
         )

@@ -1,4 +1,8 @@
-"""Data with prices: the papers' synthetic problems, one embedded real set, and loaders of many more."""
+"""Data sets with prices of features: synthetic problems of the papers, and loaders of real data.
+
+`load_heart` is part of the package. The other real data sets are read from the folder that the environment variable
+THRIFTY_DATA names; `list_datasets` tells which of them are there.
+"""
 
 from thrifty.datasets.catalog import (
     list_datasets,

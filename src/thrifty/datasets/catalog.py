@@ -1,6 +1,6 @@
-"""Real sets, read from the folder named by the environment variable THRIFTY_DATA.
+"""Loaders of real data sets, which are read from the folder that the environment variable THRIFTY_DATA names.
 
-One reader serves every row of the table in `sources`; the named loaders below give it options and completion.
+`load` reads every data set of the table in `sources`. Each data set also has a loader of its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,16 +13,16 @@ from thrifty.datasets.folder import is_present, read_arrays
 from thrifty.datasets.heart import load_heart
 from thrifty.datasets.sources import SOURCES, Source
 
-_EMBEDDED: dict[str, Callable[..., Any]] = {"heart": load_heart}
+_PACKAGED: dict[str, Callable[..., Any]] = {"heart": load_heart}
 
 
 def list_datasets() -> dict[str, bool]:
-    """Names that `load` knows, and whether each can be loaded here and now.
+    """Return the names of all data sets, and whether each can be loaded.
 
     Returns
     -------
     dict of str to bool
-        True for sets that ship with the package or lie in the folder named by THRIFTY_DATA.
+        True for data sets that are part of the package or in the folder that THRIFTY_DATA names.
 
     Examples
     --------
@@ -30,31 +30,33 @@ def list_datasets() -> dict[str, bool]:
     >>> list_datasets()["heart"]
     True
     """
-    return dict.fromkeys(_EMBEDDED, True) | {name: is_present(source) for name, source in SOURCES.items()}
+    return dict.fromkeys(_PACKAGED, True) | {name: is_present(source) for name, source in SOURCES.items()}
 
 
 def load(name: str, **options: Any) -> Bunch:
-    """Load a set by name.
+    """Load a data set by name.
 
     Parameters
     ----------
     name : str
         One of the names of `list_datasets`.
     **options
-        Those of the set's own loader, such as ``fold`` of `load_mq2008`.
+        Options of the loader of this data set, such as ``fold`` of `load_mq2008`.
 
     Returns
     -------
     Bunch
-        X, y, costs (a CostModel), names (one per column), description. For classification, y counts the
-        classes from 0 and ``target_names[y]`` is their published name; for ranking, y is the grade and qid
-        the query. Where the set has a split, all rows are in X and ``test`` (sometimes also ``validation``)
-        is a boolean mask of them.
+        X (n, d), y (n,), costs (a CostModel), names (of the columns) and description. For classification, y holds
+        class numbers from 0, and ``target_names[k]`` is the published name of class k. For ranking, y holds grades and
+        qid the query of each row. If the data set has an official split, X holds all rows, and ``test`` (for some also
+        ``validation``) is a boolean mask of them. Other arrays of the file are returned under their own names.
 
     Raises
     ------
     DatasetNotFoundError
-        The set is not in the folder; the message tells where to get it and how to store it.
+        The data set is not in the folder. The message says where it is published and how to store it.
+    ValueError
+        The name is unknown.
 
     Examples
     --------
@@ -62,16 +64,16 @@ def load(name: str, **options: Any) -> Bunch:
     >>> load("heart").X.shape
     (270, 13)
     """
-    if name in _EMBEDDED:
-        return _EMBEDDED[name](**options)
+    if name in _PACKAGED:
+        return _PACKAGED[name](**options)
     if name not in SOURCES:
-        raise ValueError(f"data set {name!r} is not known; choose one of {', '.join(list_datasets())}")
+        raise ValueError(f"data set {name!r} is unknown. Pass one of {', '.join(list_datasets())}.")
     source = SOURCES[name]
     return _assemble(source, source.recipe(_join_split(read_arrays(name, source)), **options))
 
 
 def _join_split(arrays: dict[str, Any]) -> dict[str, Any]:
-    """Training rows and then test rows in one X and y, with a mask of the latter."""
+    """Concatenate training rows and test rows to one X and y, and add a mask of the test rows."""
     if "X_train" not in arrays:
         return arrays
     n_train, n_test = len(arrays["y_train"]), len(arrays["y_test"])
@@ -80,12 +82,12 @@ def _join_split(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assemble(source: Source, arrays: dict[str, Any]) -> Bunch:
-    """The Bunch of a set: `arrays` with X, y and names put in order, priced and described."""
+    """Return the Bunch of a data set from its arrays, with costs and a description."""
     X = arrays.pop("X").astype(source.dtype, copy=False)
     names = list(map(str, arrays.pop("feature_names", source.names))) or [f"x{j}" for j in range(X.shape[1])]
     y = arrays.pop("y")
     if not source.graded and "target_names" not in arrays:
-        y, arrays["target_names"] = _count_classes(y, source)
+        y, arrays["target_names"] = _encode_classes(y, source)
     return Bunch(
         X=X,
         y=y.astype(np.int64),
@@ -96,7 +98,8 @@ def _assemble(source: Source, arrays: dict[str, Any]) -> Bunch:
     )
 
 
-def _count_classes(y: np.ndarray, source: Source) -> tuple[np.ndarray, list[str]]:
+def _encode_classes(y: np.ndarray, source: Source) -> tuple[np.ndarray, list[str]]:
+    """Return class numbers from 0, and the names of the classes."""
     codes = list(source.classes) or np.unique(y).tolist()
     return np.searchsorted(codes, y), [source.classes.get(code, str(code)) for code in codes]
 
@@ -111,20 +114,27 @@ def _describe(source: Source, X: np.ndarray) -> str:
 
 
 def load_aslib(scenario: str) -> Bunch:
-    """Load an ASlib scenario: which algorithm solves an instance fastest, from features bought in steps.
+    """Load a scenario of ASlib: predict which algorithm solves an instance fastest.
+
+    Features are computed in steps. Each step is a bundle whose price is its mean CPU time in seconds. The bundle
+    contains the features of the step, and those of all steps that require it.
 
     Parameters
     ----------
-    scenario : str
-        "SAT12-INDU" or "ASP-POTASSCO".
+    scenario : {"SAT12-INDU", "ASP-POTASSCO"}
+        The scenario.
 
     Returns
     -------
     Bunch
-        As `load`. Each feature step is a bundle priced at its mean CPU seconds, and holds the features of all
-        steps that require it. y is the fastest algorithm that finished; the last class, ``none``, is for
-        instances that none solved. Also step_cost (seconds per row and step, NaN where not recorded),
-        feature_step, step_names, algo_perf, algo_ok and cutoff.
+        X (n, d) with missing values, y, costs (a CostModel), names, description and target_names. y is the fastest
+        algorithm that solved the instance; the last class, ``none``, means that no algorithm solved it. Also step_cost
+        (seconds per row and step, NaN if they were not recorded), feature_step (the step of each feature), step_names,
+        algo_perf (seconds per row and algorithm), algo_ok (whether it solved the instance) and cutoff (the time limit).
+
+    References
+    ----------
+    Bischl et al. (2016), ASlib: a benchmark library for algorithm selection, Artificial Intelligence 237.
 
     Examples
     --------
@@ -135,17 +145,18 @@ def load_aslib(scenario: str) -> Bunch:
 
 
 def load_covtype(*, binary: bool = False) -> Bunch:
-    """Load the forest cover types: 54 columns, of which 4 and 40 are one-hot blocks.
+    """Load the forest cover types: 54 columns, which include two one-hot blocks of 4 and 40 columns.
 
     Parameters
     ----------
     binary : bool, default=False
-        Tell lodgepole pine (the published class 2) from the rest, instead of seven classes.
+        Whether to return two classes, lodgepole pine (the published class 2) and the rest, instead of seven.
 
     Returns
     -------
     Bunch
-        As `load`.
+        X (581012, 54), y (class numbers from 0), costs (a CostModel, 1 per feature), names, description and
+        target_names.
 
     Examples
     --------
@@ -158,20 +169,26 @@ def load_covtype(*, binary: bool = False) -> Bunch:
 def load_mnist(*, digits: Sequence[int] | None = None, resolutions: Sequence[int] = (28,)) -> Bunch:
     """Load the MNIST digits, with pixels in [0, 1].
 
-    ``digits=(3, 8), resolutions=(4, 8, 16, 28)`` is the cost-sensitive MNIST of Xu et al. (2014), JMLR 15,
-    section 6.7: 1120 features at cost 1. Images are shrunk by averaging over area.
+    ``digits=(3, 8), resolutions=(4, 8, 16, 28)`` is the cost-sensitive MNIST of Xu et al. (2014): 1120 features at cost
+    1. A pixel of a smaller image is the mean over its area in the original image.
 
     Parameters
     ----------
     digits : sequence of int or None, default=None
-        Keep these classes only; None keeps all ten.
+        Digits to keep; None keeps all ten.
     resolutions : sequence of int, default=(28,)
-        Heights of the square images whose pixels are set side by side as columns.
+        Heights of square images, from 1 to 28. X contains the pixels of all of them.
 
     Returns
     -------
     Bunch
-        As `load`, with ``test`` marking the official 10000 test images.
+        X (n, d), y (class numbers from 0), costs (a CostModel, 1 per pixel), names, description, target_names and
+        ``test``, a mask of the official 10000 test images.
+
+    References
+    ----------
+    Xu, Kusner, Weinberger, Chen, Chapelle (2014), Classifier cascades and trees for minimizing feature
+    evaluation cost, JMLR 15, section 6.7.
 
     Examples
     --------
@@ -187,12 +204,14 @@ def load_mq2008(*, fold: int = 1) -> Bunch:
     Parameters
     ----------
     fold : int, default=1
-        The official fold that ``test`` and ``validation`` mark; ``split`` holds the part of each row, 1 to 5.
+        The official fold, 1 to 5.
 
     Returns
     -------
     Bunch
-        As `load`.
+        X (15211, 46), y (grades 0 to 2), qid (the query of each row), costs (a CostModel; prices are synthetic), names,
+        description, ``test`` and ``validation`` (masks of the rows of the fold) and split (the part of each row, 1 to
+        5).
 
     Examples
     --------
@@ -203,12 +222,14 @@ def load_mq2008(*, fold: int = 1) -> Bunch:
 
 
 def _loader(name: str) -> Callable[[], Bunch]:
+    """Return the loader of a data set without options, with a docstring from the table."""
     source = SOURCES[name]
 
     def loader() -> Bunch:
         return load(name)
 
     loader.__name__ = loader.__qualname__ = f"load_{name}"
+    target = "y (grades), qid (the query of each row)" if source.graded else "y (class numbers from 0), target_names"
     loader.__doc__ = f"""Load {source.title}.
 
     Costs: {source.pricing.note}. {source.note}
@@ -216,7 +237,18 @@ def _loader(name: str) -> Callable[[], Bunch]:
     Returns
     -------
     Bunch
-        As `load`.
+        X (n, d), {target}, costs (a CostModel), names (of the columns)
+        and description. If there is an official split, ``test`` (for some data sets also ``validation``) is a
+        boolean mask of the rows. Other arrays of the file are returned under their own names.
+
+    References
+    ----------
+    {source.published}.
+
+    Examples
+    --------
+    >>> from thrifty.datasets import load_{name}
+    >>> data = load_{name}()  # doctest: +SKIP
     """
     return loader
 

@@ -1,4 +1,7 @@
-"""The folder named by THRIFTY_DATA, which holds the sets that are too large, or not free enough, to ship."""
+"""Read data sets from the folder that the environment variable THRIFTY_DATA names.
+
+These data sets are not part of the package because of their size or their licence.
+"""
 
 import json
 import os
@@ -14,16 +17,16 @@ VARIABLE = "THRIFTY_DATA"
 
 
 def is_present(source: Source) -> bool:
-    """Whether the set's file lies in the data folder."""
+    """Return whether the file of a data set is in the data folder."""
     path = _path(source)
     return path is not None and path.is_file()
 
 
 def read_arrays(name: str, source: Source) -> dict[str, Any]:
-    """All arrays of the set's file, with its JSON companion under the companion's stem."""
+    """Return all arrays of a data set, and the content of its JSON file, if it has one, under the name of that file."""
     path = _path(source)
     if path is None or not path.is_file():
-        raise DatasetNotFoundError(_how_to_get(name, source, path))
+        raise DatasetNotFoundError(_not_found_message(name, source, path))
     with np.load(path, allow_pickle=False) as file:
         arrays: dict[str, Any] = dict(file)
     if missing := [key for key in source.arrays if key not in arrays]:
@@ -31,7 +34,7 @@ def read_arrays(name: str, source: Source) -> dict[str, Any]:
     if source.companion:
         companion = path.with_name(source.companion)
         if not companion.is_file():
-            raise DatasetNotFoundError(f"data set {name!r}: {companion} is not there. {_layout(source)}")
+            raise DatasetNotFoundError(f"data set {name!r}: {companion} does not exist. {_layout(source)}")
         arrays[companion.stem] = json.loads(companion.read_text(encoding="utf-8"))
     return arrays
 
@@ -41,15 +44,15 @@ def _path(source: Source) -> Path | None:
     return Path(folder) / source.file if folder else None
 
 
-def _how_to_get(name: str, source: Source, path: Path | None) -> str:
-    where = f"{source.file}, but {VARIABLE} is not set" if path is None else f"{path}, which is not there"
+def _not_found_message(name: str, source: Source, path: Path | None) -> str:
+    problem = f"{source.file}, but {VARIABLE} is not set" if path is None else f"{path}, which does not exist"
     return (
-        f"data set {name!r} was looked for at {where}. Point the environment variable {VARIABLE} at your "
-        f"data folder. The set is published as {source.published}. {_layout(source)}"
+        f"data set {name!r} needs the file {problem}. Set the environment variable {VARIABLE} to your data folder. "
+        f"The data set is published as {source.published}. {_layout(source)}"
     )
 
 
 def _layout(source: Source) -> str:
-    beside = f", and {source.companion} beside it" if source.companion else ""
+    companion = f", and {source.companion} in the same folder" if source.companion else ""
     arrays = ", ".join(source.arrays)
-    return f"Store it as {source.file}, written by numpy.savez with the arrays {arrays}{beside}."
+    return f"Store it as {source.file}, written by numpy.savez with the arrays {arrays}{companion}."

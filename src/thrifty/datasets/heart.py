@@ -1,4 +1,4 @@
-"""The Statlog heart data with the prices of Turney (1995): small, real, and shipped with the package."""
+"""Statlog heart data with the prices of Turney (1995), which is part of the package."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ _FOLDER = Path(__file__).parent / "data"
 _DESCRIPTION = """\
 Statlog heart: 270 patients x 13 tests; is heart disease absent (0) or present (1)?
 
-Prices are Canadian dollars: 323.97 for everything. Three groups of tests share a cost that is paid once:
+Prices are in Canadian dollars. All tests together cost 323.97. Three groups of tests share a cost that is paid once:
 a blood draw (2.10) for chol and fbs, an exercise test (86.30) for exang, oldpeak and slope, and a thallium
 test (101.90) for thalach and thal.
 
@@ -26,20 +26,27 @@ tree induction algorithm, Journal of Artificial Intelligence Research 2, 369-409
 
 
 def load_heart(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Load the Statlog heart data: 270 patients, 13 tests, and what each test costs.
+    """Load the Statlog heart data: 270 patients, 13 tests, and the cost of each test.
 
     Parameters
     ----------
     return_X_y : bool, default=False
-        Return ``(X, y)`` alone.
+        Whether to return only ``(X, y)``.
     as_frame : bool, default=False
-        Return X as a pandas DataFrame and y as a Series.
+        Whether to return X as a pandas DataFrame and y as a Series.
 
     Returns
     -------
-    Bunch
-        X (270, 13), y (0 absent, 1 present), costs (Turney 1995, Canadian dollars, 323.97 in all), names,
-        description and target_names.
+    Bunch, or tuple (X, y) if return_X_y
+        X (270, 13), y (0: heart disease is absent, 1: present), costs (a CostModel in Canadian dollars, total 323.97),
+        names, description and target_names.
+
+    References
+    ----------
+    Statlog (Heart), UCI Machine Learning Repository, https://doi.org/10.24432/C57303.
+
+    P. D. Turney (1995), Cost-sensitive classification: empirical evaluation of a hybrid genetic decision tree induction
+    algorithm, Journal of Artificial Intelligence Research 2, 369-409.
 
     Examples
     --------

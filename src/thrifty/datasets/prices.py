@@ -1,7 +1,7 @@
-"""What the features of the catalogued sets cost: measured, published, or, where nobody said, assumed.
+"""Prices of the features of real data sets: published, measured or, if there are none, assumed.
 
-Turney (1995), Cost-sensitive classification, JAIR 2, priced the medical tests. ASlib (Bischl et al. 2016,
-Artificial Intelligence 237) measured the seconds that each step of a feature extraction takes.
+Published prices of medical tests are those of Turney (1995), Cost-sensitive classification, JAIR 2. Measured prices are
+the seconds of each step of a feature extraction in ASlib (Bischl et al. 2016, Artificial Intelligence 237).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,9 +18,14 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Pricing:
-    """How a set is priced, and the sentence that tells its user so.
+    """How the features of a data set are priced.
 
-    `build(names, arrays)` returns the CostModel and takes the arrays it has used up out of `arrays`.
+    Attributes
+    ----------
+    build : callable
+        ``build(names, arrays)`` returns the CostModel, and removes arrays from `arrays` that only it needs.
+    note : str
+        A description for users.
     """
 
     build: Callable[[list[str], dict[str, Any]], CostModel]
@@ -37,7 +42,7 @@ def _yahoo_costs(names: list[str], arrays: dict[str, Any]) -> CostModel:
 
 
 def _step_costs(names: list[str], arrays: dict[str, Any]) -> CostModel:
-    """A step is a bundle of its own features and of those of every step that needs it first."""
+    """Return a cost model with a bundle per step: the features of the step and of all steps that require it."""
     steps, requires = arrays["step_names"], arrays.pop("steps")["requires"]
     seconds = np.nanmean(arrays["step_cost"], axis=0, dtype=float)
     needed = [_with_prerequisites(steps[s], requires) for s in arrays["feature_step"]]
@@ -49,6 +54,7 @@ def _step_costs(names: list[str], arrays: dict[str, Any]) -> CostModel:
 
 
 def _with_prerequisites(step: str, requires: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return a step and all steps that it requires, directly or through others."""
     return {step}.union(*(_with_prerequisites(earlier, requires) for earlier in requires[step]))
 
 
@@ -60,15 +66,16 @@ YAHOO = Pricing(
 )
 STEPS = Pricing(
     _step_costs,
-    "one payment buys a whole feature step, at its mean measured CPU seconds, once the steps it requires are "
-    "paid; step_cost holds the seconds measured on each row (NaN where not recorded)",
+    "all features of a step are bought together, at the mean CPU seconds of the step and of the steps that it "
+    "requires; step_cost holds the seconds measured for each row (NaN if they were not recorded)",
 )
 
 
 def turney(groups: Mapping[str, str], requires: Mapping[str, Sequence[str]] | None = None) -> Pricing:
-    """Prices of Turney (1995): the first test of a group pays what the tests of that group share.
+    """Return the pricing of Turney (1995), where the first test of a group also pays the shared cost of the group.
 
-    `groups` names the shared part of each group letter; `requires` lists features computed from others.
+    `groups` maps the letter of each group to the name of its bundle. `requires` lists features that are computed from
+    others.
     """
 
     def build(names: list[str], arrays: dict[str, Any]) -> CostModel:
@@ -76,7 +83,7 @@ def turney(groups: Mapping[str, str], requires: Mapping[str, Sequence[str]] | No
         shared = (first - later).round(2)
         members = {title: np.flatnonzero(group == letter).tolist() for letter, title in groups.items()}
         bundles = {title: (columns, shared[columns[0]]) for title, columns in members.items()}
-        own = [None if np.isnan(price) else price for price in later.tolist()]  # NaN: computed from others
+        own = [None if np.isnan(price) else price for price in later.tolist()]  # NaN: computed from other features
         return CostModel(dict(zip(names, own, strict=True)), bundles=bundles, requires=requires, unit="CAD")
 
-    return Pricing(build, "Canadian dollars (Turney 1995); `delayed` marks tests whose result takes time")
+    return Pricing(build, "Canadian dollars (Turney 1995); `delayed` marks tests whose result is not available at once")

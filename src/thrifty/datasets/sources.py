@@ -1,7 +1,7 @@
-"""The table of known sets: where each lies in the data folder, where it is published, what it costs.
+"""Table of the data sets: file in the data folder, where it is published, prices.
 
-Files are ``.npz`` archives without pickled objects. Beside the arrays named here, whatever else a file holds
-with one entry per row or column is handed to the user under its own name.
+Files are ``.npz`` archives without pickled objects. Arrays of a file that are not named here are returned to the user
+under their own names.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,35 @@ _STEPS = (
 
 @dataclass(frozen=True)
 class Source:
-    """One row of the table. `classes` maps published codes to names; `companion` is a JSON file beside it."""
+    """One row of the table.
+
+    Attributes
+    ----------
+    file : str
+        Path of the file in the data folder.
+    title : str
+        Title of the data set.
+    published : str
+        Where the data set is published.
+    arrays : tuple of str
+        Arrays that the file must contain.
+    companion : str or None
+        Name of a JSON file in the same folder.
+    pricing : Pricing
+        Prices of the features.
+    recipe : callable
+        Conversion of the stored arrays to X and y, see `recipes`.
+    classes : dict
+        Names of the published class codes; empty if classes have no names.
+    graded : bool
+        Whether y holds grades of relevance (ranking) instead of classes.
+    names : tuple of str
+        Names of the columns if the file does not contain them.
+    dtype : dtype
+        Type of X.
+    note : str
+        Remarks for users.
+    """
 
     file: str
     title: str
@@ -58,7 +86,7 @@ def _aslib(scenario: str) -> Source:
         companion="steps.json",
         pricing=STEPS,
         recipe=recipes.aslib,
-        note="X has missing values. y is the fastest algorithm, `none` where no one finished.",
+        note="X has missing values. y is the fastest algorithm, or `none` if no algorithm solved the instance.",
     )
 
 
@@ -93,7 +121,7 @@ SOURCES: dict[str, Source] = {
         (*_TABLE, *_PRICES),
         pricing=turney(_BLOOD),
         classes={0: "fewer than 3 drinks", 1: "3 drinks or more"},
-        note="`selector` marks somebody's split of the rows; it is no diagnosis.",
+        note="`selector` marks a split of the rows into training and test rows. It is not a diagnosis.",
     ),
     "covtype": Source(
         "covtype/covtype.npz",
@@ -112,7 +140,7 @@ SOURCES: dict[str, Source] = {
         pricing=turney({"A": "blood draw", "B": "thallium test", "C": "exercise test"}),
         recipe=recipes.cleveland,
         classes={0: "absent", 1: "present"},
-        note="`num` is the published diagnosis, 0 to 4. Some copies hold 0 where ca or thal is missing.",
+        note="`num` is the published diagnosis, 0 to 4. Some copies of the file have 0 where ca or thal is missing.",
     ),
     "hepatitis": Source(
         "uci_hepatitis/hepatitis.npz",
@@ -126,7 +154,7 @@ SOURCES: dict[str, Source] = {
     "higgs": Source(
         "higgs_small/higgs_small.npz",
         "Higgs boson, the sample in LightGBM's examples",
-        "microsoft/LightGBM on GitHub, examples/binary_classification; UCI 'HIGGS' is the whole",
+        "microsoft/LightGBM on GitHub, examples/binary_classification; the full data set is UCI 'HIGGS'",
         _SPLIT,
         classes={0: "background", 1: "signal"},
     ),
@@ -139,7 +167,7 @@ SOURCES: dict[str, Source] = {
     "isolet": Source(
         "skf_isolet/isolet.npz",
         "Isolet, 26 spoken letters, a subset",
-        "the scikit-feature repository, Isolet.mat; UCI 'ISOLET' is the whole",
+        "the scikit-feature repository, Isolet.mat; the full data set is UCI 'ISOLET'",
     ),
     "letter": Source(
         "letter/letter.npz",
@@ -183,7 +211,7 @@ SOURCES: dict[str, Source] = {
         pricing=YAHOO,
         recipe=recipes.ohsumed,
         graded=True,
-        note="The split is by query, 1-95 against 96-106, and not LETOR's five folds.",
+        note="Queries 1-95 are training rows and 96-106 test rows. These are not the five folds of LETOR.",
     ),
     "optdigits": Source(
         "optdigits/optdigits.npz",
@@ -205,7 +233,7 @@ SOURCES: dict[str, Source] = {
         (*_TABLE, *_PRICES),
         pricing=turney(_BLOOD),
         classes={0: "negative", 1: "positive"},
-        note="Zeros in glucose_tol, diastolic_bp, triceps, insulin and mass_index are in truth missing.",
+        note="A zero in glucose_tol, diastolic_bp, triceps, insulin or mass_index means that the value is missing.",
     ),
     "satimage": Source(
         "satimage/satimage.npz",
@@ -239,7 +267,7 @@ SOURCES: dict[str, Source] = {
         (*_SPLIT, *_PRICES),
         pricing=turney(_BLOOD, requires={"FTI": ("TT4", "T4U")}),
         classes={1: "class 1", 2: "class 2", 3: "class 3 (normal)"},
-        note="FTI is computed from TT4 and T4U: free once both are paid.",
+        note="FTI is computed from TT4 and T4U, so it is free once both are paid.",
     ),
     "usps": Source(
         "usps/usps.npz",

@@ -1,4 +1,4 @@
-"""The prices of the Yahoo! Learning to Rank features, in units of weak-learner evaluations.
+"""Prices of the Yahoo! Learning to Rank features, in evaluations of a weak learner.
 
 Xu, Kusner, Weinberger, Chen, Chapelle (2014), Classifier cascades and trees for minimizing feature evaluation
 cost, JMLR 15, section 6.2 and figure 8.
@@ -11,12 +11,12 @@ COUNTS = np.array([123, 31, 191, 125, 16, 32, 1])
 
 
 def draw_yahoo_prices(n_features: int, rng: np.random.Generator) -> np.ndarray:
-    """Prices of `n_features` columns in random order, each price class with its published share."""
+    """Return prices of `n_features` columns in random order; each price has its published share."""
     return rng.permutation(np.repeat(PRICES, _class_sizes(n_features)))
 
 
 def _class_sizes(n_features: int) -> np.ndarray:
-    """Whole numbers that add up to `n_features`, nearest to the published shares by largest remainder."""
+    """Return how many features have each price, rounded by the largest remainder method to a sum of `n_features`."""
     quotas = n_features * COUNTS / COUNTS.sum()
     sizes = np.floor(quotas).astype(int)
     by_remainder = np.argsort(sizes - quotas, kind="stable")

@@ -1,1 +1,1 @@
-"""All Numba lives here; arrays in, arrays out."""
+"""Numba kernels: functions that take arrays and write arrays. No other package imports Numba."""

@@ -1,17 +1,17 @@
-"""What many rows have paid, in one pass over their acquisition masks.
+"""Cost of many acquisition masks in one pass.
 
-Shared units are bits of a word, so the units that a row has paid are the bitwise or of its features' words.
-Integers may be added and or-ed in any order, which lets the compiler fill vector registers.
+Shared units are bits of 64-bit words. The shared units that a row has paid are the bitwise OR of the words of its
+features. Integer additions and ORs may be done in any order, so that the compiler can use vector instructions.
 """
 
 import numpy as np
 from numba import njit
 
-BITS = 63  # of a signed word; the sign stays clear so that shifts stay plain
+BITS = 63  # used of each word; the sign bit stays 0, so that right shifts do not fill in ones
 
 
 def pack_bits(flags: np.ndarray) -> np.ndarray:
-    """Pack (d, s) flags into (w, d) words: flag s of a row is bit s % BITS of its word s // BITS."""
+    """Pack flags (d, s) into words (w, d): flag s of a row is bit s % BITS of its word s // BITS."""
     d, s = flags.shape
     words = np.zeros((-(-s // BITS), d), dtype=np.int64)
     for bit in range(s):
@@ -21,10 +21,11 @@ def pack_bits(flags: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def ticks_paid(acquired, private, words, shared):
-    """Return the ticks (n,) that rows of `acquired` (n, d) have paid.
+    """Return the ticks (n,) that rows pay for masks `acquired` (n, d).
 
-    private (d,) ticks that each feature adds by itself; words: the shared units of each feature, packed;
-    shared (s,) ticks of the shared units.
+    private   (d,)  ticks of the units that only this feature requires
+    words     (w, d)  shared units that each feature requires, from `pack_bits`
+    shared    (s,)  ticks of each shared unit
     """
     n, d = acquired.shape
     spent = np.empty(n)

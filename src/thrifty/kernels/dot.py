@@ -1,8 +1,12 @@
-"""A dot product that is both vectorised and always summed in the same order.
+"""Dot product that is vectorised and always adds in the same order.
 
-Plain loops are one or the other: strict IEEE order forbids the compiler to use vector registers, and fastmath lets it
-choose an order that may differ between a kernel for batches and one for a single row. So the eight lanes are spelled
-out as vectors: lane k sums the products k, k + 8, k + 16, ..., the lanes are added in pairs, the rest one by one.
+A plain loop cannot be both. Strict IEEE order does not allow vector instructions. With fastmath the compiler chooses
+the order, which may differ between a kernel for batches and one for single rows. Therefore the vectors of eight lanes
+are written out in LLVM code:
+
+    1. lane k adds the products k, k + 8, k + 16, ...
+    2. the lanes are added in pairs
+    3. the remaining products (fewer than 8) are added one by one
 """
 
 from typing import Any
@@ -16,39 +20,41 @@ LANES = 8
 
 
 @njit(cache=True, nogil=True)
-def dot(held, weights):
-    """Sum held * weights over the length of the weights."""
-    whole = weights.size // LANES * LANES
-    total: float = dot_in_lanes(held, weights, whole)  # type: ignore[call-arg]
-    for j in range(whole, weights.size):
-        total += held[j] * weights[j]
+def dot(values, weights):
+    """Return the sum of values[j] * weights[j] over the length of `weights`; `values` may be longer."""
+    n_in_lanes = weights.size // LANES * LANES
+    total: float = dot_in_lanes(values, weights, n_in_lanes)  # type: ignore[call-arg]
+    for j in range(n_in_lanes, weights.size):
+        total += values[j] * weights[j]
     return total
 
 
 @intrinsic
-def dot_in_lanes(typing_context: Any, held: Any, weights: Any, size: Any) -> Any:
-    """Sum the first `size` products, a multiple of LANES, of two contiguous float64 arrays."""
+def dot_in_lanes(typing_context: Any, values: Any, weights: Any, size: Any) -> Any:
+    """Return the sum of the first `size` products of two contiguous float64 arrays; size is a multiple of LANES."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         vector, index = ir.VectorType(ir.DoubleType(), LANES), context.get_value_type(types.intp)
-        starts = [
+        pointers = [
             context.make_array(kind)(context, builder, array).data
             for kind, array in zip(signature.args[:2], arguments[:2], strict=True)
         ]
         lanes = cgutils.alloca_once_value(builder, ir.Constant(vector, [0.0] * LANES))
         with cgutils.for_range_slice(builder, index(0), arguments[2], index(LANES), index) as (j, _):
-            h, w = (_load(builder, start, j, vector) for start in starts)
-            builder.store(builder.fadd(builder.load(lanes), builder.fmul(h, w)), lanes)
+            v, w = (_load(builder, pointer, j, vector) for pointer in pointers)
+            builder.store(builder.fadd(builder.load(lanes), builder.fmul(v, w)), lanes)
         return _add_in_pairs(builder, builder.load(lanes))
 
-    return types.float64(held, weights, types.intp), generate
+    return types.float64(values, weights, types.intp), generate
 
 
-def _load(builder: Any, start: Any, j: Any, vector: Any) -> Any:
-    return builder.load(builder.bitcast(builder.gep(start, [j]), vector.as_pointer()), align=8)
+def _load(builder: Any, pointer: Any, j: Any, vector: Any) -> Any:
+    """Generate a load of LANES numbers that start at position j."""
+    return builder.load(builder.bitcast(builder.gep(pointer, [j]), vector.as_pointer()), align=8)
 
 
 def _add_in_pairs(builder: Any, lanes: Any) -> Any:
+    """Generate the sum of the lanes: ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))."""
     sums = [builder.extract_element(lanes, ir.IntType(32)(k)) for k in range(LANES)]
     while len(sums) > 1:
         sums = [builder.fadd(sums[k], sums[k + 1]) for k in range(0, len(sums), 2)]

@@ -1,7 +1,8 @@
-"""Documents of a query that leave the forest once others are too far ahead.
+"""Early exit of documents: a document leaves the forest once it is too far behind the best documents of its query.
 
-The documents of a query go through the rounds side by side, from checkpoint to checkpoint. There each one that is too
-far behind the best few leaves for good; those that may not pay on stay where they are, and stay in the comparison.
+All documents of a query are evaluated up to the next checkpoint before any of them goes further. At the checkpoint
+their scores are compared, and documents that are too far behind exit. A document that cannot pay for the next purchase
+stops, but its score still takes part in the comparisons.
 """
 
 import numpy as np
@@ -9,60 +10,74 @@ from numba import njit
 
 from thrifty.kernels.forest_purchases import buy_rounds, write_row
 
-GOING, BROKE, GONE = 0, 1, 2  # on its way; cannot pay on; left
+ACTIVE, CAPPED, EXITED = 0, 1, 2  # still evaluated; stopped by its cap; too far behind
 
 
 @njit(cache=True, nogil=True)
 def exit_early(
     forest, units, X, cap, order, query_at, checkpoints, widths, top, first, last, sums, spend, exits, acquired
 ):
-    """Send the documents of queries first..last through the rounds.
+    """Evaluate the documents of queries first..last and write their sums, spend, exits and acquired features.
 
-    order, query_at: query q has documents order[query_at[q]:query_at[q + 1]]; checkpoints: rounds after which to
-    compare, the last of all included; widths: how far behind the top-th best document is too far, at each.
-    `acquired` (n, d) is written too, unless it has no rows.
+    order, query_at   query q has the documents order[query_at[q]:query_at[q + 1]]
+    checkpoints       numbers of rounds after which scores are compared; the last one is the number of all rounds
+    widths            at each checkpoint, the distance to the top-th best score at which a document exits
+    acquired          (n, d), not written if it has no rows
     """
-    largest = 0
+    max_documents = 0
     for q in range(first, last):
-        largest = max(largest, query_at[q + 1] - query_at[q])
-    bought = np.empty((largest, X.shape[1]), np.uint8)
-    paid = np.empty((largest, units.ticks.size), np.uint8)
-    spent, score, state = np.empty(largest), np.empty(largest), np.empty(largest, np.uint8)
-    n_rounds = np.zeros(largest, np.int64)
-    trial = np.empty(1)
+        max_documents = max(max_documents, query_at[q + 1] - query_at[q])
+    bought = np.empty((max_documents, X.shape[1]), np.uint8)
+    paid = np.empty((max_documents, units.ticks.size), np.uint8)
+    spent, score, state = np.empty(max_documents), np.empty(max_documents), np.empty(max_documents, np.uint8)
+    n_rounds = np.zeros(max_documents, np.int64)
+    scratch = np.empty(1)
     for q in range(first, last):
         documents = order[query_at[q] : query_at[q + 1]]
         n = documents.size
         bought[:n] = 0
         paid[:n] = 0
         spent[:n] = 0.0
-        state[:n] = GOING
+        state[:n] = ACTIVE
         for document in documents:
             sums[document, 0] = forest.base[0]
         begin = 0
         for c in range(checkpoints.size):
             for k in range(n):
-                if state[k] == GOING:
+                if state[k] == ACTIVE:
                     i = documents[k]
-                    spent[k], done, may_go_on = buy_rounds(
-                        forest, units, X[i], cap[i], begin, checkpoints[c], spent[k], bought[k], paid[k], sums[i], trial
+                    spent[k], next_round, can_continue = buy_rounds(
+                        forest,
+                        units,
+                        X[i],
+                        cap[i],
+                        begin,
+                        checkpoints[c],
+                        spent[k],
+                        bought[k],
+                        paid[k],
+                        sums[i],
+                        scratch,
                     )
-                    n_rounds[k] = done
-                    state[k] = GOING if may_go_on else BROKE
+                    n_rounds[k] = next_round
+                    state[k] = ACTIVE if can_continue else CAPPED
                 score[k] = sums[documents[k], 0]
-            leave(score[:n], state[:n], top, widths[c])
+            mark_exits(score[:n], state[:n], top, widths[c])
             begin = checkpoints[c]
         for k in range(n):
             write_row(documents[k], spent[k] / units.scale, n_rounds[k], bought[k], spend, exits, acquired)
 
 
 @njit(cache=True, nogil=True)
-def leave(score, state, top, width):
-    """Mark the documents as gone whose score is at least `width` below the top-th best of those that are left."""
-    rivals = score[state != GONE]
-    if rivals.size < top:
+def mark_exits(score, state, top, width):
+    """Mark active documents as exited if their score is at least `width` below the top-th best score.
+
+    Documents that have already exited do not take part in the comparison.
+    """
+    remaining = score[state != EXITED]
+    if remaining.size < top:
         return
-    bar = np.sort(rivals)[rivals.size - top] - width
+    limit = np.sort(remaining)[remaining.size - top] - width
     for k in range(score.size):
-        if state[k] == GOING and score[k] <= bar:
-            state[k] = GONE
+        if state[k] == ACTIVE and score[k] <= limit:
+            state[k] = EXITED

@@ -1,11 +1,13 @@
-"""Walking rows down the trees of a flat forest.
+"""Evaluation of the trees of a flat forest.
 
-Rows are walked together, all of them one level at a time and as many levels as the tree has: a row that has arrived
-stays where it is, because a leaf is its own child. So the inner loop is the same straight line for every row, and the
-compiler turns it into vector instructions. A block's values are first copied column by column, for two reasons: rows
-at the same node read the same column, and the copy is the place to put something in for a missing value.
+A block of rows goes down a tree together, one level at a time, for as many levels as the tree has. A row that has
+reached a leaf stays there, because a leaf is its own child. Therefore the inner loop does the same for every row, and
+the compiler turns it into vector instructions.
 
-A leaf reads the column behind the last, which is always zero: what it marks as seen there nobody pays for.
+The values of a block are first copied column by column. Rows at the same node read the same column, and the copy also
+replaces missing values.
+
+A leaf reads an extra column behind the last one, which is always 0. Marking this column as seen costs nothing.
 """
 
 from typing import NamedTuple
@@ -13,120 +15,124 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-TOGETHER = 32  # rows walked together; a constant, so that the compiler knows how long the inner loop is
-GLANCE = 8  # levels after which to see whether all rows have arrived, which they do long before the deepest leaf
+BLOCK_ROWS = 32  # rows of a block; a constant, so that the compiler knows the length of the inner loop
+CHECK_LEVELS = 8  # levels between checks whether all rows are at leaves, which often happens far above the deepest leaf
 BITS = np.uint64(64)  # of a word of a category set
 ONE = np.uint64(1)
 
 
 class ForestArrays(NamedTuple):
-    """The forest as the kernels see it; ``m`` nodes, ``t`` trees, ``k`` values at each node.
+    """Arrays of a forest for the kernels: ``m`` nodes, ``t`` trees, ``k`` values at each node, ``s`` scores.
 
-    A leaf has itself for both children. Node numbers are unsigned, because Numba checks every signed index for
-    being negative.
+    Both children of a leaf are the leaf itself. Node numbers are unsigned, because Numba checks whether a signed index
+    is negative.
     """
 
-    feature: np.ndarray  # (m,) uint32, column that the node looks at; the one behind the last at a leaf
-    threshold: np.ndarray  # (m,) right child if the value exceeds it
+    feature: np.ndarray  # (m,) uint32, column of the split; the extra column behind the last one at a leaf
+    threshold: np.ndarray  # (m,) a row goes to the right child if its value is larger
     left: np.ndarray  # (m,) uint32
     right: np.ndarray  # (m,) uint32
-    missing_right: np.ndarray  # (m,) bool, NaN goes right
-    category_set: np.ndarray  # (m,) uint32, where in `category_words` the codes that go left are; 0: compares
-    category_words: np.ndarray  # uint64, sets one after another: the number of words, then the words
-    categorical: np.ndarray  # (t,) bool, some node of the tree has a category set
+    missing_right: np.ndarray  # (m,) bool, NaN goes to the right child
+    category_set: (
+        np.ndarray
+    )  # (m,) uint32, start of the set of codes that go left in `category_words`; 0: numeric split
+    category_words: np.ndarray  # uint64, all sets one after another: the number of words, then the words
+    categorical: np.ndarray  # (t,) bool, the tree has a node with a category set
     value: np.ndarray  # (m, k)
     root: np.ndarray  # (t,) uint32
-    depth: np.ndarray  # (t,) levels below the root
-    base: np.ndarray  # (s,) what the scores start from
-    score_of: np.ndarray  # (t, k) uint32, the score that a value of a tree adds to
+    depth: np.ndarray  # (t,) number of levels below the root
+    base: np.ndarray  # (s,) initial scores
+    score_of: np.ndarray  # (t, k) uint32, index of the score that each value of a tree is added to
 
 
 @njit(cache=True, nogil=True)
 def forest_outputs(forest, outputs, columns, fill, X, first, last, out):
-    """Write some outputs of rows first..last; output j is value j % k of tree j // k.
+    """Write some outputs of rows first..last. Output j is value j % k of tree j // k.
 
-    `columns` are those of X that the trees read, `fill` is what stands in for NaN in each column of X.
+    outputs   outputs to compute; consecutive outputs of one tree share one descent
+    columns   columns of X that the trees read
+    fill      (d,) replacement of NaN in each column of X
     """
-    # Reading a field of the tuple counts a reference, which inside the loops would cost more than the arithmetic.
+    # Reading a field of the tuple changes a reference count, which would be slower than the arithmetic in the loops.
     feature, threshold, left, right, missing_right, category_set, words = forest[:7]
     categorical, value, root, depth = forest[7:11]
-    width = value.shape[1]
-    values, seen = np.zeros((X.shape[1] + 1, TOGETHER)), np.zeros((X.shape[1] + 1, TOGETHER), np.uint8)
-    node = np.empty(TOGETHER, np.uint32)
-    for start in range(first, last, TOGETHER):
-        n_rows = min(TOGETHER, last - start)
-        holes = copy_columns(X, columns, fill, start, n_rows, values)
-        walked = -1
+    n_values = value.shape[1]
+    values, seen = np.zeros((X.shape[1] + 1, BLOCK_ROWS)), np.zeros((X.shape[1] + 1, BLOCK_ROWS), np.uint8)
+    node = np.empty(BLOCK_ROWS, np.uint32)
+    for start in range(first, last, BLOCK_ROWS):
+        n_rows = min(BLOCK_ROWS, last - start)
+        has_nan = copy_columns(X, columns, fill, start, n_rows, values)
+        previous_tree = -1
         for j in range(outputs.size):
-            tree, part = outputs[j] // width, outputs[j] % width
-            if tree != walked:  # outputs of one tree follow each other and share its walk
+            tree, k = outputs[j] // n_values, outputs[j] % n_values
+            if tree != previous_tree:
                 node[:] = root[tree]
                 descend(
                     *(feature, threshold, left, right, missing_right, category_set, words),
-                    *(categorical[tree], holes, depth[tree], values, node, seen),
+                    *(categorical[tree], has_nan, depth[tree], values, node, seen),
                 )
-                walked = tree
+                previous_tree = tree
             for r in range(n_rows):
-                out[start + r, j] = value[node[r], part]
+                out[start + r, j] = value[node[r], k]
 
 
 @njit(cache=True, nogil=True)
-def add_trees(forest, begin, end, values, holes, node, seen, totals):
-    """Add what trees begin..end put out for a block of rows to their scores (s, TOGETHER), one after another."""
+def add_trees(forest, begin, end, values, has_nan, node, seen, totals):
+    """Add the values of trees begin..end for a block of rows to their scores `totals` (s, BLOCK_ROWS), in order."""
     feature, threshold, left, right, missing_right, category_set, words = forest[:7]
     categorical, value, root, depth, _, score_of = forest[7:]
     for tree in range(begin, end):
         node[:] = root[tree]
         descend(
             *(feature, threshold, left, right, missing_right, category_set, words),
-            *(categorical[tree], holes, depth[tree], values, node, seen),
+            *(categorical[tree], has_nan, depth[tree], values, node, seen),
         )
-        for part in range(value.shape[1]):
-            total = totals[score_of[tree, part]]
-            for r in range(TOGETHER):
-                total[r] += value[node[r], part]
+        for k in range(value.shape[1]):
+            total = totals[score_of[tree, k]]
+            for r in range(BLOCK_ROWS):
+                total[r] += value[node[r], k]
 
 
 @njit(cache=True, nogil=True)
 def copy_columns(X, columns, fill, start, n_rows, values):
-    """Copy some columns of a block, with something in place of NaN; tell whether any NaN is left."""
-    holes = False
+    """Copy some columns of a block and replace NaN by `fill`; return whether NaN remains because `fill` is NaN."""
+    has_nan = False
     for r in range(n_rows):
         for c in columns:
             x = X[start + r, c]
             if np.isnan(x):
                 x = fill[c]
-                holes |= np.isnan(x)
+                has_nan |= np.isnan(x)
             values[c, r] = x
-    return holes
+    return has_nan
 
 
 @njit(cache=True, nogil=True)
 def descend(
-    feature, threshold, left, right, missing_right, category_set, words, categorical, holes, depth, values, node, seen
+    feature, threshold, left, right, missing_right, category_set, words, categorical, has_nan, depth, values, node, seen
 ):
-    """Walk a block of rows from the root of a tree to their leaves, marking the columns they look at.
+    """Move a block of rows from the root of a tree to their leaves, and mark the columns that each row reads.
 
-    The loop over the rows is there three times, because the compiler makes more of the simpler ones.
+    There are three versions of the loop over rows, because the compiler generates faster code for the simpler ones.
     """
     for level in range(depth):
-        if level and level % GLANCE == 0 and all_arrived(node, left):
+        if level and level % CHECK_LEVELS == 0 and all_at_leaves(node, left):
             break
         if categorical:
-            for r in range(TOGETHER):
+            for r in range(BLOCK_ROWS):
                 k = node[r]
                 seen[feature[k], r] = 1
-                goes = goes_right(values[feature[k], r], k, threshold, missing_right, category_set, words)
-                node[r] = right[k] if goes else left[k]
-        elif holes:
-            for r in range(TOGETHER):
+                to_right = goes_right(values[feature[k], r], k, threshold, missing_right, category_set, words)
+                node[r] = right[k] if to_right else left[k]
+        elif has_nan:
+            for r in range(BLOCK_ROWS):
                 k = node[r]
                 seen[feature[k], r] = 1
                 x = values[feature[k], r]
-                goes = (x > threshold[k]) | (np.isnan(x) & missing_right[k])
-                node[r] = right[k] if goes else left[k]
+                to_right = (x > threshold[k]) | (np.isnan(x) & missing_right[k])
+                node[r] = right[k] if to_right else left[k]
         else:
-            for r in range(TOGETHER):
+            for r in range(BLOCK_ROWS):
                 k = node[r]
                 seen[feature[k], r] = 1
                 node[r] = right[k] if values[feature[k], r] > threshold[k] else left[k]
@@ -134,22 +140,25 @@ def descend(
 
 @njit(cache=True, nogil=True)
 def goes_right(x, node, threshold, missing_right, category_set, words):
-    """Tell where a value sends its row: NaN where it is told to, categories by their set, numbers by comparison."""
+    """Return whether a value goes to the right child: NaN by `missing_right`, a category by its set, else by threshold.
+
+    A category that is not in the set goes right; so does a value that is not a possible code.
+    """
     if np.isnan(x):
         return missing_right[node]
-    at = np.uint64(category_set[node])
-    if not at:
+    start = np.uint64(category_set[node])
+    if not start:
         return x > threshold[node]
-    if not 0 <= x < words[at] * 64.0:
+    if not 0 <= x < words[start] * 64.0:
         return True
     code = np.uint64(x)
-    return not (words[at + ONE + code // BITS] >> (code % BITS)) & ONE
+    return not (words[start + ONE + code // BITS] >> (code % BITS)) & ONE
 
 
 @njit(cache=True, nogil=True)
-def all_arrived(node, left):
-    """Tell whether every row is at a leaf."""
+def all_at_leaves(node, left):
+    """Return whether every row of a block is at a leaf."""
     arrived = True
-    for r in range(TOGETHER):
+    for r in range(BLOCK_ROWS):
         arrived &= left[node[r]] == node[r]
     return arrived

@@ -1,76 +1,78 @@
-"""Histograms of gradients, and the best split of every feature read off them.
+"""Gradient histograms, and the best split of every feature computed from them.
 
-A row's gradient and weight travel as whole numbers in one 64-bit word, so that one addition serves both:
+The gradient and the weight of a row are whole numbers in one 64-bit word, so that one addition adds both:
 
-    word  =  gradient * 2^30  +  weight          weights are not negative, and all of them add up to less than 2^30
+    word  =  gradient * 2^30  +  weight          weights are >= 0, and their total is less than 2^30
 
-Whole numbers add up to the same sum in any order: histograms do not depend on the number of threads, a child's
-is *exactly* its parent's minus its sibling's, and features that tie do so exactly. Losses whose second derivative is
-not the weight carry it as a second word.
+Sums of whole numbers do not depend on the order. Therefore histograms do not depend on the number of threads, the
+histogram of a child is exactly that of its parent minus that of its sibling, and ties between features are exact. A
+loss whose second derivative (Hessian) is not equal to the weight stores it in a second word.
 
-    m    words of a row: 1, or 2 with a second derivative
-    d    features, rounded up to whole blocks of eight; the codes of a row in a block are the bytes of one 64-bit
-         number, (d / 8, n), so that one load serves eight histograms, which together stay in the fastest memory
+    m    words of a row: 1, or 2 with a Hessian
+    d    features, rounded up to a multiple of eight. The codes of a row in a block of eight features are the bytes of
+         one 64-bit number, shape (d / 8, n). One load serves eight histograms, which together fit in the L1 cache
+    G    sum of gradients        H    sum of Hessians (of weights if m = 1)
 """
 
 import numpy as np
 from numba import njit
 
-BITS = 30  # of a word, for the weight
-WEIGHT = 2**BITS - 1  # picks the weight out of a word
+WEIGHT_BITS = 30  # of a word
+WEIGHT_MASK = 2**WEIGHT_BITS - 1  # word & WEIGHT_MASK is the weight
 N_CODES = 256
-MISSING = 255  # the code of a value that is not there; bins have the codes below
-OTHER = 254  # the code of a category too rare to have its own; always goes right
+MISSING = 255  # code of a missing value; bins have smaller codes
+OTHER = 254  # code of all categories that are too rare to have their own; always goes right
 
-SCATTERED = 6  # a node of less than this part of all rows
-LEAST_CURVATURE = 1e-3  # of a leaf, in rows; a smaller one would turn one row's error into a giant step
+SCATTERED = 6  # the rows of a node are scattered if the node has less than 1 / SCATTERED of all rows
+MIN_HESSIAN = 1e-3  # of a leaf; with a smaller one, the error of a single row would cause a very large step
+SMOOTHING = 10.0  # Hessian that is added to every category, which shrinks the steps of rare categories
 
 _BYTE = np.uint64(255)
-_U = np.uint64  # Numba checks signed indices for being negative, which here takes as long as the sum itself
+_U = np.uint64  # Numba checks whether a signed index is negative, which here takes as long as the addition itself
 
 
 @njit(cache=True, nogil=True)
-def pack_words(gradient, weight, curvature, scales, words):
-    """Round to whole numbers: words (n, m) from gradients, weights and (if m is 2) second derivatives, all (n,)."""
+def pack_words(gradient, weight, hessian, scales, words):
+    """Write the words (n, m) of gradients, weights and, if m = 2, Hessians (n,), multiplied by scales and rounded."""
     for i in range(len(words)):
-        words[i, 0] = np.int64(np.rint(gradient[i] * scales[0])) * (WEIGHT + 1) + np.int64(
+        words[i, 0] = np.int64(np.rint(gradient[i] * scales[0])) * (WEIGHT_MASK + 1) + np.int64(
             np.rint(weight[i] * scales[1])
         )
     if words.shape[1] == 2:
         for i in range(len(words)):
-            words[i, 1] = np.int64(np.rint(curvature[i] * scales[2]))
+            words[i, 1] = np.int64(np.rint(hessian[i] * scales[2]))
 
 
 @njit(cache=True, nogil=True)
 def fill_histograms(codes, rows, words, blocks, histogram):
-    """Add up the words of some rows by their codes, for the features of some blocks; histogram is (d, 256, m).
+    """Add the words of some rows to the histograms (d, 256, m) of the features of some blocks, by code.
 
-    `words` are those of `rows`, in their order. Codes of few, scattered rows are fetched first: simple loads wait for
-    memory side by side, which loads between additions do not.
+    `words` has the order of `rows`. If the rows are scattered, their codes are first copied together: memory accesses
+    of a simple copy overlap, but accesses between additions do not.
     """
     scattered = SCATTERED * rows.size < codes.shape[1]
-    places = np.arange(rows.size).astype(np.uint32) if scattered else rows
-    fetched = np.empty(rows.size if scattered else 0, np.uint64)
+    positions = np.arange(rows.size).astype(np.uint32) if scattered else rows
+    gathered = np.empty(rows.size if scattered else 0, np.uint64)
     for block in blocks:
-        line = codes[block]
+        block_codes = codes[block]
         if scattered:
             for r in range(rows.size):
-                fetched[_U(r)] = line[_U(rows[_U(r)])]
-            line = fetched
+                gathered[_U(r)] = block_codes[_U(rows[_U(r)])]
+            block_codes = gathered
         if words.shape[1] == 1:
-            _add_words(line, places, words, histogram[8 * block : 8 * block + 8])
+            _add_words(block_codes, positions, words, histogram[8 * block : 8 * block + 8])
         else:
             for half in range(2):
                 first = 8 * block + 4 * half
-                _add_pairs(line, _U(32 * half), places, words, histogram[first : first + 4])
+                _add_pairs(block_codes, _U(32 * half), positions, words, histogram[first : first + 4])
 
 
 @njit(cache=True, nogil=True)
-def _add_words(line, places, words, histogram):
-    """Fill eight histograms; so many at a time also keep an addition from waiting for the last to the same place."""
+def _add_words(block_codes, positions, words, histogram):
+    """Fill eight histograms at once; additions to different histograms do not have to wait for each other."""
     sums = np.zeros(8 * N_CODES, np.int64)
-    for r in range(places.size):
-        code, word = line[_U(places[_U(r)])], words[_U(r), 0]
+    for r in range(positions.size):
+        code, word = block_codes[_U(positions[_U(r)])], words[_U(r), 0]
         sums[code & _BYTE] += word
         sums[_U(256) + ((code >> _U(8)) & _BYTE)] += word
         sums[_U(512) + ((code >> _U(16)) & _BYTE)] += word
@@ -83,28 +85,28 @@ def _add_words(line, places, words, histogram):
 
 
 @njit(cache=True, nogil=True)
-def _add_pairs(line, shift, places, words, histogram):
-    """Fill four histograms of two words, which take as much memory as eight of one."""
+def _add_pairs(block_codes, shift, positions, words, histogram):
+    """Fill four histograms of two words, which take as much memory as eight histograms of one word."""
     sums = np.zeros((4 * N_CODES, 2), np.int64)
-    for r in range(places.size):
-        code = line[_U(places[_U(r)])] >> shift
-        word, curvature = words[_U(r), 0], words[_U(r), 1]
+    for r in range(positions.size):
+        code = block_codes[_U(positions[_U(r)])] >> shift
+        word, hessian = words[_U(r), 0], words[_U(r), 1]
         a, b = code & _BYTE, _U(256) + ((code >> _U(8)) & _BYTE)
         c, d = _U(512) + ((code >> _U(16)) & _BYTE), _U(768) + ((code >> _U(24)) & _BYTE)
         sums[a, 0] += word
-        sums[a, 1] += curvature
+        sums[a, 1] += hessian
         sums[b, 0] += word
-        sums[b, 1] += curvature
+        sums[b, 1] += hessian
         sums[c, 0] += word
-        sums[c, 1] += curvature
+        sums[c, 1] += hessian
         sums[d, 0] += word
-        sums[d, 1] += curvature
+        sums[d, 1] += hessian
     histogram[:] = sums.reshape((4, N_CODES, 2))
 
 
 @njit(cache=True, nogil=True)
 def fill_columns(columns, rows, words, features, histogram):
-    """Add up the words of some rows for a few features, whose blocks are (d / 8, n, 8) bytes."""
+    """Fill the histograms of a few features; `columns` holds the codes as bytes, shape (d / 8, n, 8)."""
     for j in features:
         histogram[j] = 0
         for r in range(rows.size):
@@ -115,7 +117,7 @@ def fill_columns(columns, rows, words, features, histogram):
 
 @njit(cache=True, nogil=True)
 def take_away(histogram, sibling, features):
-    """Turn a parent's histogram into a child's: what is not the sibling's."""
+    """Subtract the histogram of one child from that of its parent, which gives the histogram of the other child."""
     for j in features:
         for b in range(N_CODES):
             for m in range(histogram.shape[2]):
@@ -123,82 +125,83 @@ def take_away(histogram, sibling, features):
 
 
 @njit(cache=True, nogil=True)
-def best_splits(histogram, total, n_bins, categorical, features, scales, least_rows, ridge, found):
-    """Write the best split of some features into `found` (d, 3): its gain, its position, where NaN goes.
+def best_splits(histogram, total, n_bins, categorical, features, scales, min_rows, ridge, found):
+    """Write the best split of some features into `found` (d, 3): its gain, its position, and 1 if NaN goes left.
 
-    A split at position b sends codes 0..b left; of a categorical feature it sends the first b + 1 categories left in
-    the order of `category_order`. NaN goes left where the third column is 1. The gain is the fall of the loss that
-    steps to the children's optima promise over a step to the parent's, summed over rows; -inf where nothing may be
-    split.
+    A split at position b sends codes 0..b left. For a categorical feature it sends the first b + 1 categories left, in
+    the order of `category_order`. The gain is the decrease of the quadratic approximation of the loss, summed over the
+    rows; it is -inf if no split is allowed:
 
-    Both sides must hold `least_rows` of the node's rows. Where curvatures differ, rows count by their share of the
-    node's: those whose answer is settled hardly count, and a step that they alone would decide would be a giant one.
+        gain = 1/2 * (G_left^2 / (H_left + ridge) + G_right^2 / (H_right + ridge) - G^2 / (H + ridge))
+
+    Both sides must hold at least `min_rows` of the rows of the node. With m = 2, a row counts by its share of H of the
+    node. Rows with a Hessian close to 0 hardly count, because a leaf of such rows alone would take a very large step.
     """
     order = np.empty(N_CODES, np.int64)
-    two = histogram.shape[2] == 2
-    bend, bend_scale = (total[1], scales[2]) if two else (total[0] & WEIGHT, scales[1])
-    least = least_rows * scales[1] / (total[0] & WEIGHT) * bend * (1.0 - 1e-9)  # just enough is enough, rounding or not
-    least = max(least, LEAST_CURVATURE * bend_scale, 1.0)
-    unit = 0.5 * bend_scale / scales[0] ** 2
+    has_hessian = histogram.shape[2] == 2
+    H, H_scale = (total[1], scales[2]) if has_hessian else (total[0] & WEIGHT_MASK, scales[1])
+    min_H = min_rows * scales[1] / (total[0] & WEIGHT_MASK) * H * (1.0 - 1e-9)  # tolerates rounding errors
+    min_H = max(min_H, MIN_HESSIAN * H_scale, 1.0)
+    gain_unit = 0.5 * H_scale / scales[0] ** 2
     for j in features:
         found[j, 0], found[j, 1], found[j, 2] = -np.inf, -1.0, 0.0
         if categorical[j]:
-            n_places = category_order(histogram[j], n_bins[j], scales, order)
+            n_positions = category_order(histogram[j], n_bins[j], scales, order)
         else:
-            n_places = n_bins[j]
-            for b in range(n_places):
+            n_positions = n_bins[j]
+            for b in range(n_positions):
                 order[b] = b
-        some_missing = (histogram[j, MISSING, 0] & WEIGHT) > 0
-        _scan(histogram[j], total, order, n_places, least, ridge * bend_scale, False, not some_missing, found[j])
+        some_missing = (histogram[j, MISSING, 0] & WEIGHT_MASK) > 0
+        _scan(histogram[j], total, order, n_positions, min_H, ridge * H_scale, False, not some_missing, found[j])
         if some_missing:
-            _scan(histogram[j], total, order, n_places, least, ridge * bend_scale, True, False, found[j])
-        found[j, 0] *= unit
+            _scan(histogram[j], total, order, n_positions, min_H, ridge * H_scale, True, False, found[j])
+        found[j, 0] *= gain_unit
 
 
 @njit(cache=True, nogil=True)
-def _scan(histogram, total, order, n_places, least, ridge, missing_left, by_size, found):
-    """Try every place to cut; `by_size`: no row shows where NaN should go, so it goes with the heavier side.
+def _scan(histogram, total, order, n_positions, min_H, ridge, missing_left, by_weight, found):
+    """Try every position of a split, with missing values on the given side.
 
-    A step to the optimum takes half of gradient^2 / (second derivative + ridge) off the loss; the halves and the units
-    are left to the caller.
+    `by_weight` means that the node has no missing values; then NaN will go to the side with more weight. Gains are in
+    the integer units of the words and without the factor 1/2, which the caller applies.
     """
-    two = histogram.shape[1] == 2
-    word, curvature = 0, 0  # of the left side
+    has_hessian = histogram.shape[1] == 2
+    word, hessian = 0, 0  # sums of the left side
     if missing_left:
         word = histogram[MISSING, 0]
-        curvature = histogram[MISSING, 1] if two else 0
-    slope, bend = float(total[0] >> BITS), float(total[1] if two else total[0] & WEIGHT)
-    before = slope * slope / (bend + ridge) if bend + ridge > 0 else 0.0
-    for place in range(n_places):
-        word += histogram[order[place], 0]
-        if two:
-            curvature += histogram[order[place], 1]
-        bend_left = float(curvature if two else word & WEIGHT)
-        bend_right = bend - bend_left
-        if bend_left < least or bend_right < least:
+        hessian = histogram[MISSING, 1] if has_hessian else 0
+    G, H = float(total[0] >> WEIGHT_BITS), float(total[1] if has_hessian else total[0] & WEIGHT_MASK)
+    before = G * G / (H + ridge) if H + ridge > 0 else 0.0
+    for position in range(n_positions):
+        word += histogram[order[position], 0]
+        if has_hessian:
+            hessian += histogram[order[position], 1]
+        H_left = float(hessian if has_hessian else word & WEIGHT_MASK)
+        H_right = H - H_left
+        if H_left < min_H or H_right < min_H:
             continue
-        slope_left = float(word >> BITS)
-        slope_right = slope - slope_left
-        after = slope_left * slope_left / (bend_left + ridge) + slope_right * slope_right / (bend_right + ridge)
+        G_left = float(word >> WEIGHT_BITS)
+        G_right = G - G_left
+        after = G_left * G_left / (H_left + ridge) + G_right * G_right / (H_right + ridge)
         if after - before > found[0]:
-            found[0], found[1] = after - before, place
-            found[2] = 2 * (word & WEIGHT) >= (total[0] & WEIGHT) if by_size else missing_left
+            found[0], found[1] = after - before, position
+            found[2] = 2 * (word & WEIGHT_MASK) >= (total[0] & WEIGHT_MASK) if by_weight else missing_left
 
 
 @njit(cache=True, nogil=True)
 def category_order(histogram, n_bins, scales, order):
-    """Order the categories present by their best step, smallest first; return how many there are.
+    """Write the categories that occur in ascending order of G / (H + SMOOTHING); return their number.
 
-    By a theorem of Fisher's (1958) the best of all subsets is a prefix of this order when the loss is squared.
-    Categories of hardly any rows are drawn to zero, for their steps are noise.
+    For the squared loss without smoothing, the best of all subsets is a prefix of this order (Fisher, 1958). Smoothing
+    moves categories with few rows towards 0, because their gradients are mostly noise.
     """
     step = np.empty(N_CODES)
     n_present = 0
     for b in range(n_bins):
         word = histogram[b, 0]
-        if word & WEIGHT:
-            bend = histogram[b, 1] / scales[2] if histogram.shape[1] == 2 else (word & WEIGHT) / scales[1]
-            step[n_present] = (word >> BITS) / scales[0] / (bend + SMOOTHING)
+        if word & WEIGHT_MASK:
+            H = histogram[b, 1] / scales[2] if histogram.shape[1] == 2 else (word & WEIGHT_MASK) / scales[1]
+            step[n_present] = (word >> WEIGHT_BITS) / scales[0] / (H + SMOOTHING)
             order[n_present] = b
             n_present += 1
     ranks = np.argsort(step[:n_present], kind="mergesort")
@@ -206,14 +209,12 @@ def category_order(histogram, n_bins, scales, order):
     return n_present
 
 
-SMOOTHING = 10.0  # rows at zero that are imagined in every category
-
-
 @njit(cache=True, nogil=True)
 def partition(code, goes_left, rows, words, spare_rows, spare_words):
-    """Reorder rows and their words in place, those that go left first, otherwise as they were; return how many do.
+    """Reorder rows and their words in place, rows that go left first, otherwise in the same order; return n_left.
 
-    Every row is written to both sides and counted on one, for no branch can guess where it goes.
+    Every row is written to both sides and counted on one of them. This avoids a branch, which the processor could not
+    predict.
     """
     n_left, n_right = 0, 0
     for r in range(rows.size):
@@ -234,7 +235,7 @@ def partition(code, goes_left, rows, words, spare_rows, spare_words):
 
 @njit(cache=True, nogil=True)
 def pay(paid, rows, price, spend):
-    """Charge the rows that have not paid for a unit; paid is (n,), spend (n,)."""
+    """Charge the price of a unit to the rows that have not paid it; `paid` and `spend` have shape (n,)."""
     for r in range(rows.size):
         i = _U(rows[r])
         if not paid[i]:
@@ -244,28 +245,28 @@ def pay(paid, rows, price, spend):
 
 @njit(cache=True, nogil=True)
 def weight_paid(paid, units, rows, weight, out):
-    """Write what the rows weigh that have paid for each of some units; paid is (n_units, n)."""
+    """Write, for some units, the total weight of the rows that have paid the unit; `paid` has shape (n_units, n)."""
     for u in units:
-        line, total = paid[u], 0.0
+        unit_paid, total = paid[u], 0.0
         for r in range(rows.size):
             i = _U(rows[r])
-            total += weight[i] if line[i] else 0.0
+            total += weight[i] if unit_paid[i] else 0.0
         out[u] = total
 
 
 @njit(cache=True, nogil=True)
-def leaf_step(rows, gradient, curvature, ridge):
-    """Return the step that takes the rows of a leaf to the minimum of their loss as far as two derivatives tell."""
-    slope, bend = 0.0, ridge
+def leaf_step(rows, gradient, hessian, ridge):
+    """Return the Newton step -G / (H + ridge) of the rows of a leaf."""
+    G, H = 0.0, ridge
     for r in range(rows.size):
         i = _U(rows[r])
-        slope += gradient[i]
-        bend += curvature[i]
-    return -slope / bend if bend > 0 else 0.0
+        G += gradient[i]
+        H += hessian[i]
+    return -G / H if H > 0 else 0.0
 
 
 @njit(cache=True, nogil=True)
 def add_at(rows, step, scores):
-    """Move the scores of some rows by a step."""
+    """Add a step to the scores of some rows."""
     for r in range(rows.size):
         scores[_U(rows[r])] += step

@@ -1,7 +1,7 @@
-"""Weighted sums over the rows at a node, without copying them.
+"""Weighted sums over some rows of X, without copying the rows.
 
-Everything is taken about a fixed `shift` (the column means of the whole data), which keeps digits that raw
-second moments of far-from-zero columns would lose.
+All sums use x - shift, where `shift` holds the column means of the whole data. Without the shift, second moments of
+columns with a large mean would lose digits.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def products(X, rows, shift, factors, first, last, out):
-    """Add factors[r, p] * (x_r - shift) to out[p] for rows first..last of the list."""
+    """Add factors[r, p] * (X[rows[r]] - shift) to out[p] for r in first..last."""
     n_features, n_factors = shift.size, factors.shape[1]
     centred = np.empty(n_features)
     for r in range(first, last):
@@ -26,7 +26,7 @@ def products(X, rows, shift, factors, first, last, out):
 
 @njit(cache=True, nogil=True)
 def squares(X, rows, shift, weight, first, last, out):
-    """Add weight[r] * (x_r - shift)**2 to out for rows first..last of the list."""
+    """Add weight[r] * (X[rows[r]] - shift)**2 to out for r in first..last."""
     n_features = shift.size
     for r in range(first, last):
         row = X[rows[r]]
@@ -38,7 +38,7 @@ def squares(X, rows, shift, weight, first, last, out):
 
 @njit(cache=True, nogil=True)
 def gather(X, rows, shift, scale, first, last, out):
-    """Copy scale[r] * (x_r - shift) of rows first..last of the list into the same rows of out, ready for BLAS."""
+    """Write scale[r] * (X[rows[r]] - shift) to out[r] for r in first..last, for a matrix product in BLAS."""
     n_features = shift.size
     for r in range(first, last):
         row = X[rows[r]]

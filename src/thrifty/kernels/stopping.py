@@ -1,12 +1,15 @@
-"""Sums of terms: the products behind kernel values, and the partial scores that a stopping rule looks at.
+"""Sums of terms: kernel values of rows with the vectors of terms, and the partial scores of a stopping rule.
 
-A row has to get the same bits alone and in a batch, which a matrix product of BLAS does not promise. So this one spells
-out its lanes, as `thrifty.kernels.dot` does: lane k sums the products k, k + LANES, ..., and the lanes are added in
-pairs. Rows and terms are taken a few at a time (a tile), so that their sums stay in registers; a tile of one row and
-one term does the very same arithmetic. Lines are padded with zeros to a multiple of LANES.
+A row must get exactly the same result alone and in a batch. A matrix product of BLAS does not guarantee this. Therefore
+the products are written out in LLVM code, as in `thrifty.kernels.dot`: lane k adds the products k, k + LANES, ..., and
+the lanes are added in pairs. Rows and terms are processed in tiles of a few rows and a few terms, so that their sums
+stay in registers. A tile of one row and one term does the same arithmetic. Vectors are padded with zeros to a multiple
+of LANES.
 
-    X (n, width)  padded rows of a block        rows (a,)  which of them are still active
-    T (m, width)  padded vectors of terms       held (n, t)  term values of the block's rows, in the order of terms
+    X      (n, width)  padded rows of a block
+    rows   (a,)        rows of the block that are still active
+    T      (m, width)  padded vectors of the terms
+    held   (n, t)      term values of the rows of the block, in the order of the terms
 """
 
 import math
@@ -21,21 +24,27 @@ from numba.extending import intrinsic
 from thrifty.kernels.dot import LANES, _add_in_pairs, _load, dot
 
 LINEAR, POLY, RBF, SIGMOID = range(4)
-TILE = 4  # rows, and terms, of a tile: 16 vectors of sums
-TERMS_AT_ONCE = 64  # whose vectors stay in cache while the rows pass by
+TILE = 4  # rows and terms of a tile, which needs 16 vectors of sums
+BLOCK_TERMS = 64  # terms of a block; their vectors stay in cache during the loop over the rows
 
 
-def padded(lines: np.ndarray) -> np.ndarray:
-    """Return a float64 copy of (n, d) lines whose width is the next multiple of LANES, zeros in the rest."""
-    n, d = lines.shape
+def padded(vectors: np.ndarray) -> np.ndarray:
+    """Return a float64 copy of vectors (n, d), padded with zeros to a width that is a multiple of LANES."""
+    n, d = vectors.shape
     wide = np.zeros((n, -(-d // LANES) * LANES))
-    wide[:, :d] = lines
+    wide[:, :d] = vectors
     return wide
 
 
 @njit(cache=True, nogil=True)
 def kernel_values(X, rows, T, squares, first, last, kind, gamma, coef0, degree, held):
-    """Write the kernel values of the active rows with the terms first..last into the same columns of `held`."""
+    """Write the kernel values of the active rows with the terms first..last to these columns of `held`.
+
+    LINEAR    x . t                              RBF       exp(-gamma * |x - t|^2)
+    POLY      (gamma * x . t + coef0)^degree     SIGMOID   tanh(gamma * x . t + coef0)
+
+    `squares` holds |t|^2 of each term.
+    """
     _products(X, rows, T, first, last, held)
     for row in rows:
         line = held[row]
@@ -51,46 +60,52 @@ def kernel_values(X, rows, T, squares, first, last, kind, gamma, coef0, degree, 
 
 @njit(cache=True, nogil=True)
 def _products(X, rows, T, first, last, held):
-    """Write the products of the active rows with the vectors first..last."""
+    """Write the dot products of the active rows with the vectors of terms first..last."""
     whole_rows = rows.size - rows.size % TILE
-    for start in range(first, last, TERMS_AT_ONCE):
-        stop = min(start + TERMS_AT_ONCE, last)
+    for start in range(first, last, BLOCK_TERMS):
+        stop = min(start + BLOCK_TERMS, last)
         whole_terms = stop - (stop - start) % TILE
         for i in range(0, whole_rows, TILE):
             for t in range(start, whole_terms, TILE):
-                _tile_of_both(X, rows, i, T, t, held)
+                _tile_many_many(X, rows, i, T, t, held)
             for t in range(whole_terms, stop):
-                _tile_of_rows(X, rows, i, T, t, held)
+                _tile_many_rows(X, rows, i, T, t, held)
         for i in range(whole_rows, rows.size):
             for t in range(start, whole_terms, TILE):
-                _tile_of_terms(X, rows, i, T, t, held)
+                _tile_many_terms(X, rows, i, T, t, held)
             for t in range(whole_terms, stop):
-                _tile_of_one(X, rows, i, T, t, held)
+                _tile_single(X, rows, i, T, t, held)
 
 
 @njit(cache=True, nogil=True)
 def partial_scores(held, rows, start, stop, weights, carry, sums):
-    """Weigh the values start..stop of the active rows with weights (k, stop - start); `carry` adds to the sums."""
+    """Write the weighted sums of terms start..stop of the active rows, with weights (k, stop - start).
+
+    With `carry` they are added to the previous sums.
+    """
     for row in rows:
         values = held[row, start:stop]
         for c in range(weights.shape[0]):
-            weighed = dot(values, weights[c])
-            sums[row, c] = sums[row, c] + weighed if carry else weighed
+            partial = dot(values, weights[c])
+            sums[row, c] = sums[row, c] + partial if carry else partial
 
 
 @njit(cache=True, nogil=True)
-def full_scores(held, rows, place, weights, intercept, sums):
-    """Add up all terms one after another in the predictor's own order; place (t,): where each stands in `held`."""
+def full_scores(held, rows, position, weights, intercept, sums):
+    """Write the sums of all terms, added in the order of the original predictor.
+
+    `position[t]` is the column of `held` with term t of the predictor.
+    """
     for row in rows:
         for c in range(intercept.size):
             total = intercept[c]
-            for t in range(place.size):
-                total += weights[c, t] * held[row, place[t]]
+            for t in range(position.size):
+                total += weights[c, t] * held[row, position[t]]
             sums[row, c] = total
 
 
 def _tile(n_rows: int, n_terms: int) -> Any:
-    """Return an intrinsic that writes the products of n_rows active rows, from the i-th, and n_terms terms."""
+    """Return an intrinsic that writes the products of n_rows active rows, from the i-th, and n_terms terms, from t."""
 
     @intrinsic
     def tile(typing_context: Any, X: Any, rows: Any, i: Any, T: Any, t: Any, held: Any) -> Any:
@@ -100,16 +115,16 @@ def _tile(n_rows: int, n_terms: int) -> Any:
                 context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1, 3, 5)
             )
             width, held_width = (cgutils.unpack_tuple(builder, each.shape)[1] for each in (x, out))
-            which = [builder.add(arguments[2], index(a)) for a in range(n_rows)]
-            numbers = [builder.load(builder.gep(active.data, [place])) for place in which]
+            positions = [builder.add(arguments[2], index(a)) for a in range(n_rows)]
+            row_numbers = [builder.load(builder.gep(active.data, [position])) for position in positions]
             columns = [builder.add(arguments[4], index(c)) for c in range(n_terms)]
             sums = _sums_of_products(
                 builder,
-                [builder.gep(x.data, [builder.mul(row, width)]) for row in numbers],
+                [builder.gep(x.data, [builder.mul(row, width)]) for row in row_numbers],
                 [builder.gep(terms.data, [builder.mul(column, width)]) for column in columns],
                 (width, index, vector),
             )
-            for row, line in zip(numbers, sums, strict=True):
+            for row, line in zip(row_numbers, sums, strict=True):
                 start = builder.gep(out.data, [builder.mul(row, held_width)])
                 for column, total in zip(columns, line, strict=True):
                     builder.store(_add_in_pairs(builder, builder.load(total)), builder.gep(start, [column]))
@@ -121,7 +136,7 @@ def _tile(n_rows: int, n_terms: int) -> Any:
 
 
 def _sums_of_products(builder: Any, x_lines: list[Any], t_lines: list[Any], sizes: Any) -> list[list[Any]]:
-    """Generate the loop over the lines; return where the vectors of sums stand."""
+    """Generate the loop over the width of the vectors; return pointers to the vectors of sums."""
     width, index, vector = sizes
     zero = ir.Constant(vector, [0.0] * LANES)
     multiply_add = cgutils.get_or_insert_function(
@@ -139,6 +154,6 @@ def _sums_of_products(builder: Any, x_lines: list[Any], t_lines: list[Any], size
     return sums
 
 
-_tile_of_both, _tile_of_rows, _tile_of_terms, _tile_of_one = (
+_tile_many_many, _tile_many_rows, _tile_many_terms, _tile_single = (
     _tile(n_rows, n_terms) for n_rows in (TILE, 1) for n_terms in (TILE, 1)
 )

@@ -1,8 +1,7 @@
-"""Row blocks on threads.
+"""Run kernels on blocks of rows in Python threads.
 
-The kernels are serial and release the GIL; plain Python threads run them side by side. Unlike Numba's own
-``prange`` this may be entered from any number of threads at once (a server, a joblib or Dask worker), and it
-compiles in a fraction of the time.
+The kernels are serial and release the GIL, so that Python threads run them in parallel. Unlike ``prange`` of Numba,
+this is safe to call from several threads at once (a server, a joblib or Dask worker), and it compiles much faster.
 """
 
 import os
@@ -16,36 +15,37 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-SMALLEST_BLOCK = 4096  # rows; below this a thread costs more than it saves
+SMALLEST_BLOCK = 4096  # rows; for smaller blocks a thread costs more time than it saves
 
 
 def n_threads() -> int:
-    """Return the number of cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def row_blocks(n_rows: int, smallest: int = SMALLEST_BLOCK) -> list[tuple[int, int]]:
-    """Cut the rows into one block per core, none of them tiny."""
+    """Divide the rows into at most one block per core, of at least `smallest` rows each; return (first, last) pairs."""
     n_blocks = max(1, min(n_threads(), n_rows // smallest))
     edges = [n_rows * b // n_blocks for b in range(n_blocks + 1)]
     return list(pairwise(edges))
 
 
 def over_rows(work: Callable[[int, int], Any], n_rows: int, smallest: int = SMALLEST_BLOCK) -> list[Any]:
-    """Call ``work(first, last)`` for every row block, the first of them on this thread; results in block order.
+    """Call ``work(first, last)`` for every block of rows and return the results in block order.
 
-    The work must not call this function itself: its threads would wait for each other.
+    The first block runs in the calling thread. `work` must not call this function, because threads of the pool would
+    wait for each other.
     """
-    mine, *others = row_blocks(n_rows, smallest)
-    if not others:
-        return [work(*mine)]
-    running = [_pool().submit(work, *block) for block in others]
-    return [work(*mine), *(each.result() for each in running)]
+    first_block, *other_blocks = row_blocks(n_rows, smallest)
+    if not other_blocks:
+        return [work(*first_block)]
+    futures = [_pool().submit(work, *block) for block in other_blocks]
+    return [work(*first_block), *(future.result() for future in futures)]
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Keep the threads: starting them takes longer than much of the work they are given."""
+    """Return the pool, which is kept because starting threads takes longer than many of the tasks."""
     return ThreadPoolExecutor(max(1, n_threads() - 1), thread_name_prefix="thrifty")
 
 
@@ -55,10 +55,10 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def scipy_on_one_thread() -> Iterator[None]:
-    """Keep SciPy's linear algebra on one thread; NumPy's goes on using all.
+    """Limit the BLAS of SciPy to one thread; the BLAS of NumPy still uses all threads.
 
-    SciPy's wheels bring a BLAS of their own, whose threads spin for a while after each small product and slow down
-    NumPy's large ones in between. Where both share one library, nothing is changed.
+    The wheels of SciPy contain their own BLAS. Its threads stay busy for a while after each small product, which slows
+    down large products of NumPy. If NumPy and SciPy share one BLAS, nothing changes.
     """
     pools = [(library, library.num_threads) for library in _scipy_libraries()]
     for library, _ in pools:
@@ -72,7 +72,7 @@ def scipy_on_one_thread() -> Iterator[None]:
 
 @cache
 def _scipy_libraries() -> list[Any]:
-    import scipy.optimize  # noqa: F401  for its library to be loaded
+    import scipy.optimize  # noqa: F401  loads the library
 
     libraries = ThreadpoolController().lib_controllers
     return [library for library in libraries if "scipy" in "/".join(Path(library.filepath).parts[-3:-1])]

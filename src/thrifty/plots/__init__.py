@@ -1,4 +1,4 @@
-"""Pictures of what models buy and what it brings them, in the manner of scikit-learn's displays."""
+"""Plots of fitted models, of their spend and of their scores, with the interface of scikit-learn's displays."""
 
 from thrifty.plots.cost_curve import CostCurveDisplay
 from thrifty.plots.features_by_depth import FeaturesByDepthDisplay

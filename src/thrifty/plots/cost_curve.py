@@ -1,4 +1,4 @@
-"""The picture of a cost curve: every point measured, and the staircase of what a budget can buy."""
+"""Plot of a cost curve: all measured points, and the best score within each budget as a step line."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -10,36 +10,38 @@ from numpy.typing import ArrayLike, NDArray
 
 from thrifty.metrics import CostCurve, cost_curve
 from thrifty.metrics.curves import score_name
-from thrifty.plots.axes import dress, new_axes
-from thrifty.plots.palette import INK, MUTED
+from thrifty.plots.axes import new_axes, show_legend, style_axes
+from thrifty.plots.fitted import check_fitted
+from thrifty.plots.palette import MUTED_COLOR, TEXT_COLOR
 
 Reference = tuple[float | None, float, str]
 
 
 class CostCurveDisplay:
-    """Score against mean spend: points, and the frontier as a staircase.
+    """Plot of the score against the mean spend per row.
 
-    The staircase is the best score that was measured within a budget. Points below it are dominated and drawn
-    hollow. Draw several curves into one picture by handing ``ax_`` of the first to the next.
+    The step line shows, for each budget b, the best measured score among the points whose mean spend is at most b.
+    Points on the frontier are filled. Dominated points are hollow. To draw several curves into one plot, pass
+    ``ax_`` of the first display as ``ax`` of the next one.
 
     Parameters
     ----------
     curve : CostCurve
-        The points.
+        Points of the curve.
     name : str, default=None
-        Name in the legend.
+        Name of the curve in the legend. None shows no entry.
     reference : (float or None, float, str), default=None
-        Spend, score and name of something to compare with, such as a model that buys all features. With a
-        spend of None only the height of its score is drawn.
+        Mean spend, score and name of a model to compare with, such as a model that acquires all features. If the
+        spend is None, only a horizontal line at the score is drawn.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the picture, once plotted.
+        Axes of the plot. Set by `plot`.
     figure_ : matplotlib Figure
-        Figure of the picture, once plotted.
+        Figure of the plot. Set by `plot`.
     line_ : matplotlib Line2D
-        The staircase, once plotted.
+        The step line. Set by `plot`.
 
     Examples
     --------
@@ -70,7 +72,27 @@ class CostCurveDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> "CostCurveDisplay":
-        """Draw a curve that was measured before; ``kwargs`` style the staircase as in `plot`."""
+        """Plot a curve that is already measured.
+
+        Parameters
+        ----------
+        curve : CostCurve
+            Points of the curve.
+        name : str, default=None
+            Name of the curve in the legend. None shows no entry.
+        reference : (float or None, float, str), default=None
+            Mean spend, score and name of a model to compare with. If the spend is None, only a horizontal line at
+            the score is drawn.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates a new figure.
+        **kwargs
+            Style of the step line, such as ``color`` or ``linestyle``, passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        CostCurveDisplay
+            The display, already plotted.
+        """
         return cls(curve, name=name, reference=reference).plot(ax, **kwargs)
 
     @classmethod
@@ -88,7 +110,38 @@ class CostCurveDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> "CostCurveDisplay":
-        """Measure models as `thrifty.metrics.cost_curve` does, with its parameters, and draw the curve."""
+        """Measure fitted models with `thrifty.metrics.cost_curve` and plot the curve.
+
+        Parameters
+        ----------
+        models : estimator, sequence of estimators, or dict of str to estimator
+            Fitted estimators with a method ``spend``.
+        X : array-like of shape (n, d)
+            Rows to measure on. Use rows on which no model was fitted.
+        y : array-like of shape (n,)
+            True labels of the rows.
+        scoring : str or callable, default=None
+            Name of a scikit-learn scorer, or a callable ``scorer(estimator, X, y)``. Larger is better. None takes
+            accuracy for classifiers and R² for regressors.
+        caps : iterable of float or None, default=None
+            Hard limits on the spend of each row, for a single model: one point per cap. A cap of None means no limit.
+        labels : sequence of str, default=None
+            Name of each point. None takes the keys of the dict, the caps, or the class names of the models.
+        name : str, default=None
+            Name of the curve in the legend. None shows no entry.
+        reference : (float or None, float, str), default=None
+            Mean spend, score and name of a model to compare with. If the spend is None, only a horizontal line at
+            the score is drawn.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates a new figure.
+        **kwargs
+            Style of the step line, such as ``color`` or ``linestyle``, passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        CostCurveDisplay
+            The display, already plotted.
+        """
         curve = cost_curve(models, X, y, scoring=scoring, caps=caps, labels=labels)
         return cls.from_curve(curve, name=name, reference=reference, ax=ax, **kwargs)
 
@@ -96,25 +149,33 @@ class CostCurveDisplay:
     def from_search(
         cls, search: Any, *, name: str | None = None, ax: Axes | None = None, **kwargs: Any
     ) -> "CostCurveDisplay":
-        """Draw all points of a fitted `thrifty.BudgetSearchCV`, and mark its budget and the point it chose.
+        """Plot all points of a fitted `thrifty.BudgetSearchCV`, its budget, and the chosen point.
+
+        A horizontal error bar shows the upper bound on the mean spend of the chosen point. Candidates whose fit
+        failed are left out.
 
         Parameters
         ----------
         search : BudgetSearchCV
             A fitted search.
         name : str, default=None
-            Name in the legend.
+            Name of the curve in the legend. None shows no entry.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure when None.
+            Axes to draw in. None creates a new figure.
         **kwargs
-            Style of the staircase as in `plot`.
+            Style of the step line, such as ``color`` or ``linestyle``, passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        CostCurveDisplay
+            The display, already plotted.
         """
-        table = search.frontier_
-        sound = table[table["error"] == ""]
+        check_fitted(search)
+        measured = search.frontier_[search.frontier_["error"] == ""]
         curve = CostCurve(
-            sound["spend"].to_numpy(),
-            sound["score"].to_numpy(),
-            labels=tuple(sound["method"]),
+            measured["spend"].to_numpy(),
+            measured["score"].to_numpy(),
+            labels=tuple(measured["method"]),
             unit=search.cost_model_.unit,
             score_name=score_name(search.scoring_),
         )
@@ -123,27 +184,27 @@ class CostCurveDisplay:
         return display
 
     def _mark_choice(self, search: Any) -> None:
-        """Draw the budget as a line, and what is promised as a point with its bound."""
+        """Draw the budget as a vertical line, and the chosen point with the upper bound on its mean spend."""
         if search.budget is not None:
-            self.ax_.axvline(search.budget, color=MUTED, linewidth=1, linestyle=(0, (2, 2)), label="budget")
+            self.ax_.axvline(search.budget, color=MUTED_COLOR, linewidth=1, linestyle=(0, (2, 2)), label="budget")
         promise = getattr(search, "promise_", None)
         if promise is not None:
-            reach = [[0.0], [promise.spend_bound - promise.spend]]
-            look: dict[str, Any] = {"marker": "o", "ms": 9, "color": INK, "capsize": 3, "zorder": 3}
+            to_bound = [[0.0], [promise.spend_bound - promise.spend]]
+            style: dict[str, Any] = {"marker": "o", "ms": 9, "color": TEXT_COLOR, "capsize": 3, "zorder": 3}
             label = f"chosen: {promise.method}"
-            self.ax_.errorbar([promise.spend], [promise.score], xerr=reach, linestyle="", label=label, **look)
-        if self.ax_.get_legend_handles_labels()[0]:
-            _show_legend(self.ax_)
+            self.ax_.errorbar([promise.spend], [promise.score], xerr=to_bound, linestyle="", label=label, **style)
+        show_legend(self.ax_)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> "CostCurveDisplay":
-        """Draw the curve.
+        """Plot the curve.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure when None.
+            Axes to draw in. None creates a new figure.
         **kwargs
-            Style of the staircase, such as ``color`` or ``linestyle``; the points take its colour.
+            Style of the step line, such as ``color`` or ``linestyle``, passed to matplotlib's ``plot``. The points have
+            the colour of the line.
 
         Returns
         -------
@@ -153,29 +214,31 @@ class CostCurveDisplay:
         self.ax_ = ax = new_axes() if ax is None else ax
         self.figure_ = ax.figure
         if not ax.has_data():
-            dress(ax)
+            style_axes(ax)
         self._draw_curve(kwargs)
         if self.reference is not None:
             _draw_reference(ax, *self.reference)
-        ax.set(xlabel=_spend_axis(self.curve.unit), ylabel=self.curve.score_name)
-        if ax.get_legend_handles_labels()[0]:
-            _show_legend(ax)
+        ax.set(xlabel=_spend_label(self.curve.unit), ylabel=self.curve.score_name)
+        show_legend(ax)
         return self
 
     def _draw_curve(self, style: dict[str, Any]) -> None:
         curve, ax = self.curve, self.ax_
         line: dict[str, Any] = {"linewidth": 1.8, "solid_joinstyle": "miter", "label": self.name} | style
-        (self.line_,) = ax.plot(*staircase(curve), **line)
+        (self.line_,) = ax.plot(*step_line(curve), **line)
         dot: dict[str, Any] = {"color": self.line_.get_color(), "linestyle": "", "marker": "o"}
-        beaten, kept = np.setdiff1d(np.arange(len(curve)), curve.frontier), curve.frontier
-        ax.plot(curve.spend[beaten], curve.score[beaten], ms=4.5, markerfacecolor="white", alpha=0.6, **dot)
-        ax.plot(curve.spend[kept], curve.score[kept], ms=7, markeredgecolor="white", **dot)
-        ax.update_datalim([(0, curve.score.max())])  # the axis begins at nothing spent
+        best, dominated = curve.frontier, np.setdiff1d(np.arange(len(curve)), curve.frontier)
+        ax.plot(curve.spend[dominated], curve.score[dominated], ms=4.5, markerfacecolor="white", alpha=0.6, **dot)
+        ax.plot(curve.spend[best], curve.score[best], ms=7, markeredgecolor="white", **dot)
+        ax.update_datalim([(0, curve.score.max())])  # the axis of the spend starts at 0
         ax.autoscale_view()
 
 
-def staircase(curve: CostCurve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Corners of the line "best score to be had for a mean spend of at most b", up to the largest spend."""
+def step_line(curve: CostCurve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the spends and scores of the corners of the step line, up to the largest spend.
+
+    The line has, at each budget b, the height of the best score among the points with a mean spend of at most b.
+    """
     frontier = curve.frontier
     spend = np.append(curve.spend[frontier], curve.spend.max())
     score = curve.score[frontier]
@@ -183,17 +246,13 @@ def staircase(curve: CostCurve) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 
 def _draw_reference(ax: Axes, spend: float | None, score: float, name: str) -> None:
-    look: dict[str, Any] = {"color": MUTED, "linewidth": 1, "linestyle": (0, (2, 2)), "zorder": 1.5}
+    style: dict[str, Any] = {"color": MUTED_COLOR, "linewidth": 1, "linestyle": (0, (2, 2)), "zorder": 1.5}
     if spend is None:
-        ax.axhline(score, label=name, **look)
+        ax.axhline(score, label=name, **style)
     else:
-        ax.axhline(score, **look)
-        ax.plot([spend], [score], label=name, marker="D", markeredgecolor="white", **look)
+        ax.axhline(score, **style)
+        ax.plot([spend], [score], label=name, marker="D", markeredgecolor="white", **style)
 
 
-def _show_legend(ax: Axes) -> None:
-    ax.legend(labelcolor=INK, fontsize=9, facecolor="white", edgecolor="none", framealpha=0.9)
-
-
-def _spend_axis(unit: str) -> str:
+def _spend_label(unit: str) -> str:
     return f"mean spend per row ({unit})" if unit else "mean spend per row"

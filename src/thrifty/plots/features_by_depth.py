@@ -1,6 +1,6 @@
-"""The picture of what is bought how deep in a tree: the share of cheap and of dear features that it has acquired.
+"""Plot of the share of cheap and of expensive features that a tree has acquired, by depth.
 
-Figures 8 and 9 of Xu et al. (2014), JMLR 15.
+Such plots are Figures 8 and 9 of Xu et al. (2014), JMLR 15.
 """
 
 from collections.abc import Sequence
@@ -16,21 +16,31 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
 from thrifty.costs import Ledger
-from thrifty.plots.axes import dress, new_axes
-from thrifty.plots.palette import INK
+from thrifty.plots.axes import new_axes, style_axes
+from thrifty.plots.fitted import check_fitted
+from thrifty.plots.palette import TEXT_COLOR
 
-CHEAP_TO_DEAR = LinearSegmentedColormap.from_list("thrifty_prices", ["#8fb8d6", "#2f6690", "#6b4a78", "#c8641f"])
+CHEAP_TO_EXPENSIVE = LinearSegmentedColormap.from_list("thrifty_prices", ["#8fb8d6", "#2f6690", "#6b4a78", "#c8641f"])
 MARKERS = "osD^vP*X"
-MOST_GROUPS = len(MARKERS)
+MAX_GROUPS = len(MARKERS)  # one group per price up to this number of prices
+N_QUANTILE_GROUPS = 6  # otherwise groups of about equal size
 LEGEND_WIDTH = 18  # characters
 
 
 @dataclass(frozen=True, eq=False)
 class FeaturesByDepth:
-    """How much of each group of features is acquired at each depth or above it.
+    """Share of the features of each price group that are acquired at a depth or above it.
 
-    ``share`` has a row per group and a column per depth, the root first; ``groups`` names the groups by their
-    prices, and ``sizes`` counts their features.
+    Attributes
+    ----------
+    groups : tuple of str
+        Price or range of prices of each group.
+    sizes : tuple of int
+        Number of features of each group.
+    share : ndarray of shape (n_groups, n_depths)
+        Share of the features of each group that are acquired at each depth or above it. The root is the first column.
+    unit : str
+        Unit of the prices.
     """
 
     groups: tuple[str, ...]
@@ -40,7 +50,22 @@ class FeaturesByDepth:
 
 
 def features_by_depth(estimator: Any, price_groups: Sequence[float] | None = None) -> FeaturesByDepth:
-    """Count what the nodes of a fitted tree buy, by depth and by price; parameters as in `FeaturesByDepthDisplay`."""
+    """Compute the share of the features that a fitted tree has acquired, by depth and by price.
+
+    Parameters
+    ----------
+    estimator : fitted tree estimator
+        Object with ``tree_``, ``cost_model_`` and ``node_purchases``.
+    price_groups : sequence of float, default=None
+        Highest price of each group, in increasing order. None makes one group per price, or six groups of about
+        equal size if there are more than eight prices.
+
+    Returns
+    -------
+    FeaturesByDepth
+        Groups, their sizes and their shares.
+    """
+    check_fitted(estimator)
     prices, depth = Ledger(estimator.cost_model_).prices, estimator.tree_.depth
     purchases = estimator.node_purchases()
     bought = [purchases[depth == d].any(axis=0) for d in range(depth.max() + 1)]
@@ -56,28 +81,28 @@ def features_by_depth(estimator: Any, price_groups: Sequence[float] | None = Non
 
 
 class FeaturesByDepthDisplay:
-    """Share of the features of each price that a tree has acquired by each depth.
+    """Plot of the share of features that a tree has acquired at each depth, one line per price group.
 
-    A feature counts from the first depth on at which some node buys it, whichever rows get there. The root is at
-    depth 1.
+    A feature counts as acquired from the first depth at which any node buys it, no matter how many rows reach that
+    node. The root is at depth 1.
 
     Parameters
     ----------
     content : FeaturesByDepth
-        What the picture says; `from_estimator` finds it out.
+        Groups and shares to plot. `from_estimator` computes them.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the picture, once plotted.
+        Axes of the plot. Set by `plot`.
     figure_ : matplotlib Figure
-        Figure of the picture, once plotted.
+        Figure of the plot. Set by `plot`.
     lines_ : list of matplotlib Line2D
-        One line per group, from the cheapest to the dearest, once plotted.
+        One line per group, from the cheapest to the most expensive. Set by `plot`.
 
     Examples
     --------
-    The cheap signs of the quadrants are bought in the first two levels, the four dear features in the third:
+    The tree buys the two cheap features in the first two levels and the four expensive features in the third level:
 
     >>> from matplotlib.figure import Figure
     >>> from thrifty import ASTCRegressor
@@ -108,36 +133,37 @@ class FeaturesByDepthDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> "FeaturesByDepthDisplay":
-        """Draw what a fitted tree buys, by depth and by price.
+        """Plot the features that a fitted tree acquires, by depth and by price.
 
         Parameters
         ----------
         estimator : fitted tree estimator
-            Anything with ``tree_``, ``cost_model_`` and ``node_purchases``.
+            Object with ``tree_``, ``cost_model_`` and ``node_purchases``.
         price_groups : sequence of float, default=None
-            Highest price of each group, in increasing order; a feature is priced as if bought on its own. None
-            makes a group of each price, or where there are more than eight, groups of about equal size.
+            Highest price of each group, in increasing order. The price of a feature is its cost if it is acquired
+            alone, including its bundles. None makes one group per price, or six groups of about equal size if
+            there are more than eight prices.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure when None.
+            Axes to draw in. None creates a new figure.
         **kwargs
-            Style of the lines, as in `plot`.
+            Style of the lines, such as ``linewidth``, passed to matplotlib's ``plot``.
 
         Returns
         -------
         FeaturesByDepthDisplay
-            The display, plotted.
+            The display, already plotted.
         """
         return cls(features_by_depth(estimator, price_groups)).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> "FeaturesByDepthDisplay":
-        """Draw the shares.
+        """Plot the shares.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure when None.
+            Axes to draw in. None creates a new figure.
         **kwargs
-            Style of the lines, such as ``linewidth``.
+            Style of the lines, such as ``linewidth``, passed to matplotlib's ``plot``.
 
         Returns
         -------
@@ -146,7 +172,7 @@ class FeaturesByDepthDisplay:
         """
         self.ax_ = ax = new_axes() if ax is None else ax
         self.figure_ = ax.figure
-        dress(ax)
+        style_axes(ax)
         self._draw_lines(kwargs)
         ax.set(xlabel="depth", ylabel="share of features acquired", ylim=(-0.03, 1.03))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -155,37 +181,37 @@ class FeaturesByDepthDisplay:
         return self
 
     def _draw_lines(self, style: dict[str, Any]) -> None:
-        """Draw later lines thinner, so that lines in one place can all be seen."""
+        """Draw one line per group. Later lines are thinner, so lines at the same place are all visible."""
         content = self.content
         depths, n_groups = np.arange(content.share.shape[1]) + 1, len(content.groups)
-        colors = CHEAP_TO_DEAR(np.linspace(0, 1, n_groups))
+        colors = CHEAP_TO_EXPENSIVE(np.linspace(0, 1, n_groups))
         widths, sizes = np.linspace(3, 1.2, n_groups), np.linspace(9.5, 4.5, n_groups)
         self.lines_ = []
         for g, share in enumerate(content.share):
-            look = {"color": colors[g], "marker": MARKERS[g % len(MARKERS)], "lw": widths[g], "ms": sizes[g]}
+            default = {"color": colors[g], "marker": MARKERS[g % len(MARKERS)], "lw": widths[g], "ms": sizes[g]}
             label = f"{content.groups[g]} ({content.sizes[g]})"
-            self.lines_ += self.ax_.plot(depths, share, label=label, clip_on=False, **look | style)
+            self.lines_ += self.ax_.plot(depths, share, label=label, clip_on=False, **default | style)
 
     def _draw_legend(self) -> None:
         unit = f" in {self.content.unit}" if self.content.unit else ""
         title = fill(f"price{unit} (features)", LEGEND_WIDTH, break_on_hyphens=False)
-        look: dict[str, Any] = {"labelcolor": INK, "fontsize": 9, "title_fontsize": 9, "frameon": False}
-        legend = self.ax_.legend(title=title, loc="center left", bbox_to_anchor=(1.0, 0.5), alignment="left", **look)
-        legend.get_title().set_color(INK)
+        style: dict[str, Any] = {"labelcolor": TEXT_COLOR, "fontsize": 9, "title_fontsize": 9, "frameon": False}
+        legend = self.ax_.legend(title=title, loc="center left", bbox_to_anchor=(1.0, 0.5), alignment="left", **style)
+        legend.get_title().set_color(TEXT_COLOR)
 
 
 def _upper_bounds(prices: NDArray[np.float64], price_groups: Sequence[float] | None) -> NDArray[np.float64]:
-    """Highest price of each group, in increasing order."""
+    """Return the highest price of each group, in increasing order."""
     if price_groups is None:
         distinct = np.unique(prices)
-        if len(distinct) <= MOST_GROUPS:
+        if len(distinct) <= MAX_GROUPS:
             return distinct
-        return np.unique(np.quantile(prices, np.arange(1, 7) / 6, method="higher"))
+        return np.unique(np.quantile(prices, np.arange(1, N_QUANTILE_GROUPS + 1) / N_QUANTILE_GROUPS, method="higher"))
     bounds = np.asarray(price_groups, dtype=float)
     if bounds.ndim != 1 or not (np.diff(bounds) > 0).all() or not (bounds >= prices.max()).any():
         raise ValueError(
-            f"price_groups is {price_groups!r}; expected the highest price of each group in increasing order, the "
-            f"last at least {prices.max():g}, the dearest feature's."
+            f"price_groups is {price_groups!r}; expected the highest price of each group in increasing order, "
+            f"the last at least {prices.max():g}, the price of the most expensive feature."
         )
     return bounds
 

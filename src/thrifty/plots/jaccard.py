@@ -1,6 +1,7 @@
-"""The picture of which classifiers weigh the same features: leaves of a tree, or pairs of neighbouring labels.
+"""Plot of the Jaccard coefficients between the feature sets of classifiers.
 
-Figures 10 (right) and 14 of Xu et al. (2014), JMLR 15.
+The classifiers are the leaves of a tree, or classifiers of pairs of neighbouring labels. Such plots are Figures 10
+(right) and 14 of Xu et al. (2014), JMLR 15.
 """
 
 from collections.abc import Sequence
@@ -12,45 +13,49 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
-from thrifty.models.trees.criterion import CSTCCriterion, jaccard_matrix
-from thrifty.plots.axes import LARGEST_FIGURE
-from thrifty.plots.palette import CYCLE, INK
-from thrifty.plots.text import FACT, POINTS_PER_INCH, line_height, text_width
+from thrifty.models.expected_cost.criterion import CSTCCriterion, jaccard_matrix
+from thrifty.plots.axes import MAX_FIGURE_SIZE, size_in_inches
+from thrifty.plots.fitted import check_fitted
+from thrifty.plots.palette import COLOR_CYCLE, TEXT_COLOR
+from thrifty.plots.text import BODY_STYLE, POINTS_PER_INCH, line_height, text_width
 from thrifty.plots.tree_cards import tree_cards
 from thrifty.plots.tree_order import top_to_bottom
 
-OVERLAP = LinearSegmentedColormap.from_list("thrifty_overlap", ["#f3f6f9", "#bcd3e4", CYCLE[0]])
-CELL, MARGIN = 0.62, 0.1  # inches
-LARGEST_TEXT, SMALLEST_TEXT = 10.0, 4.0  # points
-DARK_CELL = 0.82
-WIDEST_NAME = 0.9  # of a cell
-TURNED_HEIGHT = 0.75  # of a name's width
+JACCARD_COLORS = LinearSegmentedColormap.from_list("thrifty_overlap", ["#f3f6f9", "#bcd3e4", COLOR_CYCLE[0]])
+CELL_SIZE, MARGIN = 0.62, 0.1  # inches
+MAX_TEXT_SIZE, MIN_TEXT_SIZE = 10.0, 4.0  # points
+DARK_CELL_VALUE = 0.82  # text in cells with larger coefficients is white
+MAX_NAME_WIDTH = 0.9  # share of a cell; wider names are rotated
+ROTATED_HEIGHT = 0.75  # height of a rotated name / its width
 
 
 class JaccardDisplay:
-    """Jaccard coefficients between classifiers: the share of features that each two have in common.
+    """Plot of the Jaccard coefficients between the feature sets of classifiers.
+
+    The coefficient of two classifiers with feature sets A and B is |A and B| / |A or B|: the number of features that
+    both use, divided by the number of features that at least one of them uses.
 
     Parameters
     ----------
     jaccard : array-like of shape (n, n)
-        The coefficients.
+        Coefficients between all pairs of classifiers.
     names : sequence of str
-        What the classifiers are called.
+        Names of the classifiers.
     notes : sequence of str, default=None
-        What else to say of each, at the left.
+        A second line of text for each classifier, shown at the left below its name. None shows none.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the picture, once plotted.
+        Axes of the plot. Set by `plot`.
     figure_ : matplotlib Figure
-        Figure of the picture, once plotted.
+        Figure of the plot. Set by `plot`.
     image_ : matplotlib AxesImage
-        The matrix, once plotted.
+        The matrix. Set by `plot`.
 
     Examples
     --------
-    Each leaf of the quadrants answers with a feature of its own:
+    In this tree no two leaves use the same feature:
 
     >>> from matplotlib.figure import Figure
     >>> from thrifty import ASTCRegressor
@@ -81,7 +86,22 @@ class JaccardDisplay:
 
     @classmethod
     def from_criterion(cls, criterion: CSTCCriterion, *, ax: Axes | None = None, **kwargs: Any) -> "JaccardDisplay":
-        """Draw what `thrifty.cstc_criterion` found; ``kwargs`` style the matrix as in `plot`."""
+        """Plot the coefficients between the classifiers of pairs of neighbouring labels.
+
+        Parameters
+        ----------
+        criterion : CSTCCriterion
+            Result of `thrifty.cstc_criterion`.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates a new figure of a suitable size.
+        **kwargs
+            Style of the matrix, such as ``cmap``, passed to matplotlib's ``imshow``.
+
+        Returns
+        -------
+        JaccardDisplay
+            The display, already plotted.
+        """
         names = [f"{lower} vs {upper}" for lower, upper in criterion.pairs]
         return cls(criterion.jaccard, names).plot(ax, **kwargs)
 
@@ -89,40 +109,44 @@ class JaccardDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: ArrayLike | None = None, *, ax: Axes | None = None, **kwargs: Any
     ) -> "JaccardDisplay":
-        """Compare the nodes where rows may end, from top to bottom as `TreeDisplay` shows them.
+        """Plot the coefficients between the nodes of a tree at which rows can exit.
+
+        The nodes have the same order, from top to bottom, as in `TreeDisplay`.
 
         Parameters
         ----------
         estimator : fitted tree estimator
-            Anything with ``tree_`` and ``node_supports``.
+            Object with ``tree_`` and ``node_supports``. If X is given, it also needs ``acquire``, ``cost_model_`` and
+            ``node_purchases``.
         X : array-like of shape (n, d), default=None
-            Rows to send through the tree, so that the mean label at each node can be told.
+            Rows to send through the tree. Pass X and y to show the mean label of the rows at each node.
         y : array-like of shape (n,), default=None
-            Their labels.
+            Labels of the rows.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure of a fitting size when None.
+            Axes to draw in. None creates a new figure of a suitable size.
         **kwargs
-            Style of the matrix, as in `plot`.
+            Style of the matrix, such as ``cmap``, passed to matplotlib's ``imshow``.
 
         Returns
         -------
         JaccardDisplay
-            The display, plotted.
+            The display, already plotted.
         """
+        check_fitted(estimator)
         nodes = [k for k in top_to_bottom(estimator.tree_) if estimator.tree_.terminal[k]]
         jaccard = jaccard_matrix(estimator.node_supports()[nodes])
         notes = None if X is None else _mean_labels(estimator, nodes, X, y)
         return cls(jaccard, [f"node {k}" for k in nodes], notes=notes).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> "JaccardDisplay":
-        """Draw the matrix.
+        """Plot the matrix.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure of a fitting size when None.
+            Axes to draw in. None creates a new figure of a suitable size.
         **kwargs
-            Style of the matrix, such as ``cmap``, as for matplotlib's imshow.
+            Style of the matrix, such as ``cmap``, passed to matplotlib's ``imshow``.
 
         Returns
         -------
@@ -131,55 +155,52 @@ class JaccardDisplay:
         """
         self.ax_ = ax = self._new_axes() if ax is None else ax
         self.figure_ = ax.figure
-        look: dict[str, Any] = {"cmap": OVERLAP, "vmin": 0, "vmax": 1} | kwargs
-        self.image_ = ax.imshow(self.jaccard, **look)
-        cell = _inches(ax) / len(self.names)
+        style: dict[str, Any] = {"cmap": JACCARD_COLORS, "vmin": 0, "vmax": 1} | kwargs
+        self.image_ = ax.imshow(self.jaccard, **style)
+        cell = min(size_in_inches(ax)) / len(self.names)
         self._draw_ticks(cell)
         self._write_coefficients(cell)
         return self
 
     def _new_axes(self) -> Axes:
-        """Axes of a new figure, with room for the names on the left and below."""
-        import matplotlib.pyplot as plt  # only here: axes handed in must never touch pyplot's state
+        """Return the axes of a new figure, with room for the names at the left and below."""
+        import matplotlib.pyplot as plt  # imported here because plots into given axes must not change pyplot's state
 
-        side, name = min(CELL * len(self.names), LARGEST_FIGURE), _widest(self.names)
-        left = max(name, _widest(self.notes)) + 2 * MARGIN
-        below = (line_height(FACT) if name <= WIDEST_NAME * CELL else TURNED_HEIGHT * name) + 2 * MARGIN
+        side, name = min(CELL_SIZE * len(self.names), MAX_FIGURE_SIZE), _max_width(self.names)
+        left = max(name, _max_width(self.notes)) + 2 * MARGIN
+        below = (line_height(BODY_STYLE) if name <= MAX_NAME_WIDTH * CELL_SIZE else ROTATED_HEIGHT * name) + 2 * MARGIN
         width, height = left + side + MARGIN, below + side + MARGIN
         figure = plt.figure(figsize=(width, height))
         return figure.add_axes((left / width, below / height, side / width, side / height))
 
     def _draw_ticks(self, cell: float) -> None:
-        ax, places = self.ax_, np.arange(len(self.names))
-        fits = _widest(self.names) <= WIDEST_NAME * cell
-        turned: dict[str, Any] = {} if fits else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-        lines = [f"{name}\n{note}".rstrip() for name, note in zip(self.names, self.notes, strict=True)]
-        ax.set_xticks(places, self.names, parse_math=False, **turned)
-        ax.set_yticks(places, lines, parse_math=False)
-        ax.tick_params(length=0, labelcolor=INK, labelsize=FACT.size)
+        ax, positions = self.ax_, np.arange(len(self.names))
+        fits = _max_width(self.names) <= MAX_NAME_WIDTH * cell
+        rotation: dict[str, Any] = {} if fits else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+        labels = [f"{name}\n{note}".rstrip() for name, note in zip(self.names, self.notes, strict=True)]
+        ax.set_xticks(positions, self.names, parse_math=False, **rotation)
+        ax.set_yticks(positions, labels, parse_math=False)
+        ax.tick_params(length=0, labelcolor=TEXT_COLOR, labelsize=BODY_STYLE.size)
         ax.spines[:].set_visible(False)
-        ax.set_xticks(places[1:] - 0.5, minor=True)
-        ax.set_yticks(places[1:] - 0.5, minor=True)
+        ax.set_xticks(positions[1:] - 0.5, minor=True)
+        ax.set_yticks(positions[1:] - 0.5, minor=True)
         ax.grid(which="minor", color="white", linewidth=1.5)
         ax.tick_params(which="minor", length=0)
 
     def _write_coefficients(self, cell: float) -> None:
-        """Write each coefficient into its cell, in a size that fits; where none would be legible, none."""
+        """Write each coefficient into its cell, in a size that fits. Write nothing if the text would be illegible."""
         size = cell * POINTS_PER_INCH / 3.5
-        if size < SMALLEST_TEXT:
+        if size < MIN_TEXT_SIZE:
             return
         for (i, j), value in np.ndenumerate(self.jaccard):
-            color = "white" if value > DARK_CELL else INK
-            self.ax_.text(j, i, f"{value:.2f}", ha="center", va="center", color=color, fontsize=min(size, LARGEST_TEXT))
+            color = "white" if value > DARK_CELL_VALUE else TEXT_COLOR
+            self.ax_.text(
+                j, i, f"{value:.2f}", ha="center", va="center", color=color, fontsize=min(size, MAX_TEXT_SIZE)
+            )
 
 
-def _inches(ax: Axes) -> float:
-    drawn = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
-    return min(drawn.width, drawn.height)
-
-
-def _widest(lines: Sequence[str]) -> float:
-    return max(text_width(line, FACT) for line in lines)
+def _max_width(lines: Sequence[str]) -> float:
+    return max(text_width(line, BODY_STYLE) for line in lines)
 
 
 def _mean_labels(estimator: Any, nodes: Sequence[int], X: Any, y: ArrayLike | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""The picture of how policies were learned: what they earn on held-out rows, iteration by iteration."""
+"""Plot of the learning curve of a policy: reward, accuracy or cost on held-out rows, by iteration."""
 
 from typing import Any
 
@@ -7,34 +7,40 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import MaxNLocator
 
-from thrifty.plots.axes import dress, new_axes
-from thrifty.plots.palette import INK
+from thrifty.plots.axes import new_axes, show_legend, style_axes
+from thrifty.plots.fitted import check_fitted
 
-MEASURES = ("reward", "accuracy", "cost")
+AXIS_LABELS = {
+    "reward": "mean reward of held-out rows",
+    "accuracy": "accuracy on held-out rows",
+    "cost": "mean cost of held-out rows, share of all",
+}
+MEASURES = tuple(AXIS_LABELS)
 
 
 class LearningCurveDisplay:
-    """Reward, accuracy or cost of the policy of each iteration, the one that was kept marked.
+    """Plot of the reward, accuracy or cost of the policy of each iteration.
 
-    Draw several curves into one picture by handing ``ax_`` of the first to the next.
+    A larger dot marks the iteration whose policy the model uses: the one with the largest reward. To draw several
+    curves into one plot, pass ``ax_`` of the first display as ``ax`` of the next one.
 
     Parameters
     ----------
     curve : LearningCurve
-        As a fitted `DynamicSelectionClassifier` keeps it in ``learning_curve_``.
+        The attribute ``learning_curve_`` of a fitted `thrifty.DynamicSelectionClassifier`.
     measure : {"reward", "accuracy", "cost"}, default="reward"
-        What is drawn.
+        The measure to plot. All are means over held-out rows; the cost is a share of the cost of all features.
     name : str, default=None
-        Name in the legend.
+        Name of the curve in the legend. None shows no entry.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the picture, once plotted.
+        Axes of the plot. Set by `plot`.
     figure_ : matplotlib Figure
-        Figure of the picture, once plotted.
+        Figure of the plot. Set by `plot`.
     line_ : matplotlib Line2D
-        The curve, once plotted.
+        The curve. Set by `plot`.
 
     Examples
     --------
@@ -63,7 +69,27 @@ class LearningCurveDisplay:
     def from_estimator(
         cls, model: Any, *, measure: str = "reward", name: str | None = None, ax: Axes | None = None, **kwargs: Any
     ) -> "LearningCurveDisplay":
-        """Draw the learning curve of a fitted model; ``kwargs`` style the line as in `plot`."""
+        """Plot the learning curve of a fitted model.
+
+        Parameters
+        ----------
+        model : DynamicSelectionClassifier
+            A fitted model.
+        measure : {"reward", "accuracy", "cost"}, default="reward"
+            The measure to plot.
+        name : str, default=None
+            Name of the curve in the legend. None shows no entry.
+        ax : matplotlib Axes, default=None
+            Axes to draw in. None creates a new figure.
+        **kwargs
+            Style of the line, such as ``color`` or ``linestyle``, passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            The display, already plotted.
+        """
+        check_fitted(model)
         if not hasattr(model, "learning_curve_"):
             raise TypeError(
                 f"{type(model).__name__} has no learning_curve_; expected a fitted DynamicSelectionClassifier."
@@ -71,14 +97,14 @@ class LearningCurveDisplay:
         return cls(model.learning_curve_, measure=measure, name=name).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> "LearningCurveDisplay":
-        """Draw the curve.
+        """Plot the curve.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure when None.
+            Axes to draw in. None creates a new figure.
         **kwargs
-            Style of the line, such as ``color`` or ``linestyle``.
+            Style of the line, such as ``color`` or ``linestyle``, passed to matplotlib's ``plot``.
 
         Returns
         -------
@@ -88,20 +114,13 @@ class LearningCurveDisplay:
         self.ax_ = ax = new_axes() if ax is None else ax
         self.figure_ = ax.figure
         if not ax.has_data():
-            dress(ax)
+            style_axes(ax)
         values, best = getattr(self.curve, self.measure), self.curve.best
         iterations = np.arange(1, len(values) + 1)
         style: dict[str, Any] = {"linewidth": 1.8, "marker": "o", "ms": 4, "label": self.name} | kwargs
         (self.line_,) = ax.plot(iterations, values, **style)
         ax.plot(iterations[best], values[best], marker="o", ms=9, color=self.line_.get_color(), markeredgecolor="white")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set(xlabel="iteration", ylabel=_described(self.measure))
-        if ax.get_legend_handles_labels()[0]:
-            ax.legend(labelcolor=INK, fontsize=9, facecolor="white", edgecolor="none", framealpha=0.9)
+        ax.set(xlabel="iteration", ylabel=AXIS_LABELS[self.measure])
+        show_legend(ax)
         return self
-
-
-def _described(measure: str) -> str:
-    if measure == "cost":
-        return "mean cost of held-out rows, share of all"
-    return "accuracy on held-out rows" if measure == "accuracy" else "mean reward of held-out rows"

@@ -1,4 +1,4 @@
-"""The picture of early stopping: how often the answer changes, against how many terms are evaluated."""
+"""Plot of early stopping: share of changed answers against the mean number of evaluated terms."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,32 +8,36 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import PercentFormatter
 
 from thrifty.models.stopping.curves import StopErrorCurve, attentive_curve, truncated_curve
-from thrifty.plots.axes import dress, new_axes
-from thrifty.plots.palette import INK
+from thrifty.plots.axes import new_axes, show_legend, style_axes
+from thrifty.plots.fitted import check_fitted
 
-HIGHEST = 0.3  # stop-error up to which curves are shown; nobody wants more
+MAX_STOP_ERROR = 0.3  # upper end of the axis; models with larger stop-errors are of no use
 
 
 class StopErrorDisplay:
-    """Stop-error against mean terms: rows stopped when they are decided, beside all rows stopped at the same term.
+    """Plot of the stop-error against the mean number of evaluated terms.
 
-    Draw several models into one picture by handing ``ax_`` of the first to the next.
+    The stop-error is the share of rows whose answer differs from the answer of the full predictor. A solid line shows
+    a model that stops each row when its answer is decided. A dashed line of the same colour shows truncation: all
+    rows stop at the same term. To draw several models into one plot, pass ``ax_`` of the first display as ``ax`` of
+    the next one.
 
     Parameters
     ----------
     curves : dict of str to StopErrorCurve
-        The curves and their names in the legend.
+        Names in the legend, and curves. A curve whose name ends with "truncated" gets the dashed line, in the colour
+        of the curve before it.
     n_terms : int
-        How many terms the full predictor has.
+        Number of terms of the full predictor.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes of the picture, once plotted.
+        Axes of the plot. Set by `plot`.
     figure_ : matplotlib Figure
-        Figure of the picture, once plotted.
+        Figure of the plot. Set by `plot`.
     lines_ : list of matplotlib Line2D
-        The curves, once plotted.
+        One line per curve. Set by `plot`.
 
     Examples
     --------
@@ -59,36 +63,40 @@ class StopErrorDisplay:
     def from_estimator(
         cls, model: Any, X: Any, *, name: str | None = None, ax: Axes | None = None, **kwargs: Any
     ) -> "StopErrorDisplay":
-        """Measure a fitted AttentiveClassifier on rows, beside the truncation of its own terms, and draw both.
+        """Measure a fitted model and the truncation of its terms on rows, and plot both curves.
 
         Parameters
         ----------
         model : AttentiveClassifier
+            A fitted model.
         X : array-like or sparse matrix of shape (n, n_features)
-        name : str, optional
-            What the model is called in the legend; "attentive" by default.
+            Rows to measure on.
+        name : str, default=None
+            Name of the model in the legend. None stands for "attentive".
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure when None.
+            Axes to draw in. None creates a new figure.
         **kwargs
-            Style of the lines, such as ``linewidth``.
+            Style of the lines, such as ``linewidth``, passed to matplotlib's ``plot``.
 
         Returns
         -------
         StopErrorDisplay
+            The display, already plotted.
         """
+        check_fitted(model)
         name = name or "attentive"
         curves = {name: attentive_curve(model, X), f"{name}, truncated": truncated_curve(model, X)}
         return cls(curves, n_terms=int(model.checkpoints_[-1])).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> "StopErrorDisplay":
-        """Draw the curves, the truncated ones dashed in the colour of the one before.
+        """Plot the curves.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure when None.
+            Axes to draw in. None creates a new figure.
         **kwargs
-            Style of the lines, such as ``linewidth``.
+            Style of the lines, such as ``linewidth``, passed to matplotlib's ``plot``.
 
         Returns
         -------
@@ -98,19 +106,19 @@ class StopErrorDisplay:
         self.ax_ = ax = new_axes() if ax is None else ax
         self.figure_ = ax.figure
         if not ax.has_data():
-            dress(ax)
+            style_axes(ax)
             ax.set_xscale("log")
         self._draw_curves(kwargs)
-        ax.set(xlabel=f"mean terms evaluated per row, of {self.n_terms}", ylabel="stop-error", ylim=(0, HIGHEST))
+        ax.set(xlabel=f"mean terms evaluated per row, of {self.n_terms}", ylabel="stop-error", ylim=(0, MAX_STOP_ERROR))
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         ax.xaxis.set_major_formatter("{x:g}")
-        ax.legend(labelcolor=INK, fontsize=9, facecolor="white", edgecolor="none", framealpha=0.9)
+        show_legend(ax)
         return self
 
     def _draw_curves(self, style: dict[str, Any]) -> None:
         self.lines_: list[Any] = []
         for name, curve in self.curves.items():
-            look: dict[str, Any] = {"linewidth": 1.8, "label": name}
+            default: dict[str, Any] = {"linewidth": 1.8, "label": name}
             if self.lines_ and name.endswith("truncated"):
-                look |= {"linestyle": (0, (4, 2)), "color": self.lines_[-1].get_color()}
-            self.lines_ += self.ax_.plot(curve.mean_terms, curve.stop_error, **look | style)
+                default |= {"linestyle": (0, (4, 2)), "color": self.lines_[-1].get_color()}
+            self.lines_ += self.ax_.plot(curve.mean_terms, curve.stop_error, **default | style)

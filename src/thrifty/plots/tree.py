@@ -1,4 +1,4 @@
-"""The picture of a tree: who goes where, what each node buys, how many rows, and what they are like."""
+"""Plot of a tree: what each node buys, how many rows reach it, their mean label, and where they go next."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,40 +9,44 @@ from matplotlib.patches import FancyBboxPatch, PathPatch
 from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
-from thrifty.plots.axes import KEY_HEIGHT, Canvas, KeyItem, key_width
+from thrifty.plots.axes import LEGEND_HEIGHT, Canvas, LegendItem, legend_width
 from thrifty.plots.text import line_height
 from thrifty.plots.tree_cards import NodeCard, TreeCards, tree_cards
-from thrifty.plots.tree_colors import LabelColors, mixed
+from thrifty.plots.tree_colors import LabelColors, mix_with_white
 from thrifty.plots.tree_layout import PADDING, Box, lay_out
 
-MARGIN = 0.15
+MARGIN = 0.15  # inches, like all lengths below
 FOOTER = 0.5
-WIDEST_FLOW = 0.46
-THINNEST_FLOW = 0.012
-ROUNDING = 0.06
+MAX_BAND_THICKNESS = 0.46
+MIN_BAND_THICKNESS = 0.012
+CORNER_RADIUS = 0.06
 
 
 class TreeDisplay:
-    """A tree of linear nodes as cards, root at the left; bands between them are as thick as rows are many.
+    """Plot of a tree of linear nodes, with one card per node and the root at the left.
 
-    A card says what its node buys, what that costs on top of its parent and in total, how many rows reach it
-    and how many of them exit there, their mean label, and which of them go up. Its colour is the mean label.
+    A card shows the features that its node buys, their cost, the cost of the path from the root, the number of rows
+    that reach the node and the number that exit there, their mean label, and the condition on which rows go to the
+    upper child. The colour of a card shows the mean label. The thickness of a band between two cards is proportional
+    to the number of rows.
 
     Parameters
     ----------
     tree : TreeCards
-        What the picture says; `from_estimator` finds it out.
+        Content of the cards. `from_estimator` computes it.
 
     Attributes
     ----------
     cards : tuple of NodeCard
-        What is said of each node, in node order.
+        Content of the card of each node, in node order.
     layout : TreeLayout
-        Where the cards are, in inches.
+        Positions of the cards, in inches.
+    colors : LabelColors
+        Colours of the mean labels.
     ax_ : matplotlib Axes
-        Axes of the picture, once plotted.
+        Axes of the plot. Set by `plot`.
     figure_ : matplotlib Figure
-        Figure of the picture, once plotted.
+        Figure of the plot. Set by `plot`.
 
     Examples
     --------
@@ -78,42 +82,42 @@ class TreeDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> "TreeDisplay":
-        """Draw a fitted tree as the rows of X pass through it.
+        """Send rows through a fitted tree and plot it.
 
         Parameters
         ----------
         estimator : fitted tree estimator
-            Anything with ``tree_``, ``cost_model_``, ``node_purchases`` and ``acquire``.
+            Object with ``tree_``, ``cost_model_``, ``node_purchases`` and ``acquire``.
         X : array-like of shape (n, d)
             Rows to send through the tree.
         y : array-like of shape (n,), default=None
-            Their labels. Without them cards are grey.
+            Labels of the rows. None makes grey cards without a mean label.
         feature_names : sequence of str, default=None
-            Names of the columns; by default those the estimator knows.
+            Names of the columns. None takes the names that the estimator or its cost model has, else "x0", "x1", ...
         max_features : int, default=4
-            How many purchases a card names before it says how many more there are.
+            Number of features that a card names. It counts the others.
         ax : matplotlib Axes, default=None
-            Where to draw; a new figure of a fitting size when None.
+            Axes to draw in; the text is scaled to their size. None creates a new figure of a suitable size.
         **kwargs
-            Style of the cards, as in `plot`.
+            Style of the cards, such as ``linewidth``, passed to a matplotlib patch.
 
         Returns
         -------
         TreeDisplay
-            The display, plotted.
+            The display, already plotted.
         """
         tree = tree_cards(estimator, X, y, feature_names=feature_names, max_features=max_features)
         return cls(tree).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> "TreeDisplay":
-        """Draw the tree.
+        """Plot the tree.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; text shrinks and grows with it. A new figure of a fitting size when None.
+            Axes to draw in; the text is scaled to their size. None creates a new figure of a suitable size.
         **kwargs
-            Style of the cards, such as ``linewidth``, as for a matplotlib patch.
+            Style of the cards, such as ``linewidth``, passed to a matplotlib patch.
 
         Returns
         -------
@@ -123,37 +127,38 @@ class TreeDisplay:
         canvas = Canvas(ax, corner=(-MARGIN, -MARGIN - FOOTER), size=self._frame())
         self.ax_, self.figure_ = canvas.ax, canvas.ax.figure
         for card, box in zip(self.cards, self.layout.boxes, strict=True):
-            self._draw_flows(card, box)
+            self._draw_bands(card, box)
             self._draw_card(card, box, canvas, kwargs)
-        canvas.draw_key(0.0, -FOOTER / 2 - KEY_HEIGHT, self._footer())
+        canvas.draw_legend(0.0, -FOOTER / 2 - LEGEND_HEIGHT, self._footer())
         return self
 
     def _frame(self) -> tuple[float, float]:
-        """Width and height of the picture: the tree, the footer below it, and margins."""
-        return max(self.layout.width, key_width(self._footer())) + 2 * MARGIN, self.layout.height + FOOTER + 2 * MARGIN
+        """Return the width and height of the tree, the footer below it, and the margins."""
+        width = max(self.layout.width, legend_width(self._footer()))
+        return width + 2 * MARGIN, self.layout.height + FOOTER + 2 * MARGIN
 
-    def _footer(self) -> list[KeyItem]:
-        return [f"{self.tree.summary}     ", *self.colors.key()]
+    def _footer(self) -> list[LegendItem]:
+        return [f"{self.tree.summary}     ", *self.colors.legend()]
 
-    def _draw_flows(self, card: NodeCard, box: Box) -> None:
-        """Draw a band to each child, stacked where they leave the card in the order they arrive."""
+    def _draw_bands(self, card: NodeCard, box: Box) -> None:
+        """Draw a band to each child. At the card of the parent the bands lie one above the other."""
         thickness = [self._thickness(self.cards[child]) for child in card.children]
         top = box.middle + sum(thickness) / 2
         for child, thick in zip(card.children, thickness, strict=True):
-            target, color = self.layout.boxes[child], self.colors.of(self.cards[child].label)
+            target, color = self.layout.boxes[child], self.colors.color_of(self.cards[child].label)
             start, end = (box.right, top - thick / 2), (target.left, target.middle)
-            self.ax_.add_patch(PathPatch(_band(start, end, thick), facecolor=mixed(color, 0.45), linewidth=0))
+            self.ax_.add_patch(PathPatch(_band(start, end, thick), facecolor=mix_with_white(color, 0.45), linewidth=0))
             top -= thick
 
     def _thickness(self, card: NodeCard) -> float:
-        return max(WIDEST_FLOW * card.n_rows / max(self.cards[0].n_rows, 1), THINNEST_FLOW)
+        return max(MAX_BAND_THICKNESS * card.n_rows / max(self.cards[0].n_rows, 1), MIN_BAND_THICKNESS)
 
     def _draw_card(self, card: NodeCard, box: Box, canvas: Canvas, style: dict[str, Any]) -> None:
-        color = self.colors.of(card.label)
-        look: dict[str, Any] = {"facecolor": mixed(color, 0.26), "edgecolor": color, "linewidth": 1.0} | style
-        corner = (box.left + ROUNDING, box.bottom + ROUNDING)
-        size = (box.width - 2 * ROUNDING, box.height - 2 * ROUNDING)
-        self.ax_.add_patch(FancyBboxPatch(corner, *size, boxstyle=f"round,pad={ROUNDING}", **look))
+        color = self.colors.color_of(card.label)
+        default: dict[str, Any] = {"facecolor": mix_with_white(color, 0.26), "edgecolor": color, "linewidth": 1.0}
+        corner = (box.left + CORNER_RADIUS, box.bottom + CORNER_RADIUS)
+        size = (box.width - 2 * CORNER_RADIUS, box.height - 2 * CORNER_RADIUS)
+        self.ax_.add_patch(FancyBboxPatch(corner, *size, boxstyle=f"round,pad={CORNER_RADIUS}", **default | style))
         line_top = box.bottom + box.height - PADDING
         for text, text_style in box.lines:
             height = line_height(text_style)
@@ -162,10 +167,10 @@ class TreeDisplay:
 
 
 def _band(start: tuple[float, float], end: tuple[float, float], thickness: float) -> Path:
-    """Outline of a band that leaves and arrives level."""
+    """Return the outline of a band that is horizontal at both ends."""
     (x0, y0), (x1, y1), half = start, end, thickness / 2
-    bend = (x0 + x1) / 2
-    over = [(x0, y0 + half), (bend, y0 + half), (bend, y1 + half), (x1, y1 + half)]
-    back = [(x1, y1 - half), (bend, y1 - half), (bend, y0 - half), (x0, y0 - half)]
+    middle = (x0 + x1) / 2
+    upper = [(x0, y0 + half), (middle, y0 + half), (middle, y1 + half), (x1, y1 + half)]
+    lower = [(x1, y1 - half), (middle, y1 - half), (middle, y0 - half), (x0, y0 - half)]
     curve = [Path.CURVE4] * 3
-    return Path([*over, *back, over[0]], [Path.MOVETO, *curve, Path.LINETO, *curve, Path.CLOSEPOLY])
+    return Path([*upper, *lower, upper[0]], [Path.MOVETO, *curve, Path.LINETO, *curve, Path.CLOSEPOLY])

@@ -1,6 +1,6 @@
-"""What the picture of a tree says: for each node, what it buys, for whom, and where they go next.
+"""Content of the cards in the plot of a tree: purchases, costs, numbers of rows, mean labels and routes.
 
-Pure bookkeeping: nothing here draws.
+This module computes texts and numbers. It does not draw.
 """
 
 from collections.abc import Sequence
@@ -10,16 +10,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from thrifty.plots.fitted import check_fitted
+from thrifty.plots.tree_labels import Labels, labels_of
 from thrifty.plots.tree_order import children
 
 
 @dataclass(frozen=True)
 class NodeCard:
-    """One node in words and numbers.
+    """Content of the card of one node.
 
-    ``buys`` names the first of its purchases, ``more`` counts the others. ``label`` is the mean label of the
-    rows that reach the node: of y itself, of 0/1 for two classes, of one 0/1 column per class for more; empty
-    when it is not known.
+    Attributes
+    ----------
+    node : int
+        Number of the node.
+    parent : int
+        Number of the parent; -1 for the root.
+    children : tuple of int
+        Numbers of the children, upper child first.
+    buys : tuple of str
+        Names of the first features that the node buys.
+    more : int
+        Number of further features that the node buys.
+    cost : str
+        Text with the cost of the node and the cost of the path from the root.
+    rows : str
+        Text with the number of rows that reach the node and exit there, and their mean label.
+    route : str
+        Text with the condition on which rows go to which child.
+    n_rows : int
+        Number of rows that reach the node.
+    n_exits : int
+        Number of rows that exit at the node.
+    label : tuple of float
+        Mean label of the rows that reach the node. Regression: the mean of y. Two classes: the share of the second
+        class. More classes: the share of each class. Empty if no row reaches the node or y is unknown.
     """
 
     node: int
@@ -36,43 +60,8 @@ class NodeCard:
 
 
 @dataclass(frozen=True)
-class Labels:
-    """How y becomes numbers, and how their means become words.
-
-    ``classes`` is empty for regression; y is None when labels are not known.
-    """
-
-    y: NDArray[Any] | None
-    classes: tuple[Any, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The classes whose shares are shown: the second of two, else all."""
-        shown = self.classes[1:] if len(self.classes) == 2 else self.classes
-        return tuple(name if isinstance(name, str) else f"class {name}".removesuffix(".0") for name in shown)
-
-    def targets(self, n_rows: int) -> NDArray[np.float64]:
-        """One column of numbers per mean that is shown, a row per row of y."""
-        if self.y is None:
-            return np.empty((n_rows, 0))
-        if not self.classes:
-            return np.asarray(self.y, dtype=float)[:, None]
-        one_hot = (self.y[:, None] == np.asarray(self.classes)).astype(float)
-        return one_hot[:, 1:] if len(self.classes) == 2 else one_hot
-
-    def describe(self, mean: Sequence[float]) -> str:
-        """Say a mean label in words: the mean itself, or the share of the class that matters."""
-        if not mean:
-            return ""
-        if not self.names:
-            return f"mean {mean[0]:.3g}"
-        largest = int(np.argmax(mean))
-        return f"{mean[largest]:.0%} {self.names[largest]}"
-
-
-@dataclass(frozen=True)
 class TreeCards:
-    """Every node's card, in node order, with what is said once for the whole tree."""
+    """Cards of all nodes in node order, the labels, and a summary of the whole tree."""
 
     cards: tuple[NodeCard, ...]
     labels: Labels
@@ -87,18 +76,38 @@ def tree_cards(
     feature_names: Sequence[str] | None = None,
     max_features: int = 4,
 ) -> TreeCards:
-    """Send the rows of X through a fitted tree and write down what happens at each node."""
+    """Send the rows of X through a fitted tree and collect the content of each node's card.
+
+    Parameters
+    ----------
+    estimator : fitted tree estimator
+        Object with ``tree_``, ``cost_model_``, ``node_purchases`` and ``acquire``.
+    X : array-like of shape (n, d)
+        Rows to send through the tree.
+    y : array-like of shape (n,), default=None
+        Labels of the rows.
+    feature_names : sequence of str, default=None
+        Names of the columns. None takes the names that the estimator or its cost model has, else "x0", "x1", ...
+    max_features : int, default=4
+        Number of features that a card names. It counts the others.
+
+    Returns
+    -------
+    TreeCards
+        Cards, labels and summary.
+    """
+    check_fitted(estimator)
     exits = np.asarray(estimator.acquire(X).exit)
     n_rows, tree, unit = len(exits), estimator.tree_, estimator.cost_model_.unit
-    labels = _labels(estimator, y, n_rows)
+    labels = labels_of(estimator, y, n_rows)
     names, purchases = _feature_names(estimator, feature_names), estimator.node_purchases()
-    ending = _sums_at_exits(tree, exits, np.column_stack([np.ones(n_rows), labels.targets(n_rows)]))
-    passing = _with_those_below(tree, ending)
+    ending = _sum_by_exit(tree, exits, np.column_stack([np.ones(n_rows), labels.targets(n_rows)]))
+    passing = _add_descendants(tree, ending)
 
     def card(k: int) -> NodeCard:
         count, n_exits, bought = int(passing[k, 0]), int(ending[k, 0]), np.flatnonzero(purchases[k])
         mean = tuple((passing[k, 1:] / count).tolist()) if count else ()
-        says = (_count_text(count, n_exits, is_leaf=not children(tree, k)), labels.describe(mean))
+        counts = _count_text(count, n_exits, is_leaf=not children(tree, k))
         return NodeCard(
             node=k,
             parent=int(tree.parent[k]),
@@ -106,7 +115,7 @@ def tree_cards(
             buys=tuple(names[j] for j in bought[:max_features]),
             more=max(0, len(bought) - max_features),
             cost=_cost_text(tree.step_cost[k], tree.path_cost[k], unit),
-            rows=" · ".join(filter(None, says)),
+            rows=" · ".join(filter(None, (counts, labels.describe(mean)))),
             route=_route_text(tree.upper[k], tree.lower[k], tree.threshold[k]),
             n_rows=count,
             n_exits=n_exits,
@@ -114,21 +123,8 @@ def tree_cards(
         )
 
     spend = ending[:, 0] @ tree.path_cost / n_rows
-    summary = f"{_rows(n_rows)} · mean spend {_amount(spend, unit)} per row"
+    summary = f"{_rows_text(n_rows)} · mean spend {_amount_text(spend, unit)} per row"
     return TreeCards(tuple(map(card, range(tree.n_nodes))), labels, summary)
-
-
-def _labels(estimator: Any, y: ArrayLike | None, n_rows: int) -> Labels:
-    if y is None:
-        return Labels(None)
-    given = np.asarray(y)
-    if given.shape != (n_rows,):
-        raise ValueError(f"y has shape {given.shape} but X has {n_rows} rows; pass one label per row.")
-    classes = np.asarray(getattr(estimator, "classes_", ()))
-    unknown = np.setdiff1d(given, classes) if len(classes) else classes
-    if len(unknown):
-        raise ValueError(f"y holds {unknown.tolist()[0]!r}; expected one of the classes {classes.tolist()}.")
-    return Labels(given, tuple(classes.tolist()))
 
 
 def _feature_names(estimator: Any, given: Sequence[str] | None) -> list[str]:
@@ -138,39 +134,41 @@ def _feature_names(estimator: Any, given: Sequence[str] | None) -> list[str]:
     if given is None:
         given = estimator.cost_model_.names or [f"x{j}" for j in range(n_features)]
     if len(given) != n_features:
-        raise ValueError(f"feature_names has {len(given)} entries but the tree has {n_features} features.")
+        raise ValueError(
+            f"feature_names has {len(given)} entries but the tree has {n_features} features; pass one name per column."
+        )
     return [" ".join(str(name).split()) for name in given]
 
 
-def _sums_at_exits(tree: Any, exits: NDArray, values: NDArray) -> NDArray:
-    """Sum the values of the rows that end at each node; rows that end before the root count nowhere."""
+def _sum_by_exit(tree: Any, exits: NDArray, values: NDArray) -> NDArray:
+    """Sum the values of the rows that exit at each node. Rows with an exit of -1 do not reach the root."""
     sums = np.zeros((tree.n_nodes, values.shape[1]))
-    started = exits >= 0
-    np.add.at(sums, exits[started], values[started])
+    at_node = exits >= 0
+    np.add.at(sums, exits[at_node], values[at_node])
     return sums
 
 
-def _with_those_below(tree: Any, ending: NDArray) -> NDArray:
-    """Add to what ends at each node what ends below it; children have larger numbers than their parents."""
+def _add_descendants(tree: Any, ending: NDArray) -> NDArray:
+    """Add the sums of all descendants to the sum of each node."""
     passing = ending.copy()
-    for k in range(tree.n_nodes - 1, 0, -1):
+    for k in range(tree.n_nodes - 1, 0, -1):  # children have larger numbers than their parents
         passing[tree.parent[k]] += passing[k]
     return passing
 
 
 def _cost_text(step: float, path: float, unit: str) -> str:
-    word = "" if unit else "cost "
-    if np.isclose(step, path):  # summed in different orders
-        return word + _amount(path, unit)
+    prefix = "" if unit else "cost "
+    if np.isclose(step, path):  # equal costs that are summed in different orders can differ by rounding
+        return prefix + _amount_text(path, unit)
     if step == 0:
-        return f"{word}{_amount(path, unit)} so far"
-    return f"{word}{_amount(step, unit)} · {_amount(path)} so far"
+        return f"{prefix}{_amount_text(path, unit)} so far"
+    return f"{prefix}{_amount_text(step, unit)} · {_amount_text(path)} so far"
 
 
 def _count_text(n_rows: int, n_exits: int, *, is_leaf: bool) -> str:
     if is_leaf and n_rows:
-        return _rows(n_rows) + (" exits" if n_rows == 1 else " exit")
-    return f"{_rows(n_rows)}, {n_exits:,} exit" if n_exits else _rows(n_rows)
+        return _rows_text(n_rows) + (" exits" if n_rows == 1 else " exit")
+    return f"{_rows_text(n_rows)}, {n_exits:,} exit" if n_exits else _rows_text(n_rows)
 
 
 def _route_text(upper: int, lower: int, threshold: float) -> str:
@@ -184,10 +182,10 @@ def _route_text(upper: int, lower: int, threshold: float) -> str:
     return f"up if projection > {bound}"
 
 
-def _rows(n_rows: int) -> str:
+def _rows_text(n_rows: int) -> str:
     return {0: "no rows", 1: "1 row"}.get(n_rows, f"{n_rows:,} rows")
 
 
-def _amount(value: float, unit: str = "") -> str:
+def _amount_text(value: float, unit: str = "") -> str:
     number = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
     return f"{number} {unit}".rstrip()

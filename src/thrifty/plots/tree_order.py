@@ -1,15 +1,15 @@
-"""The nodes of a tree as a picture shows them: from top to bottom, upper children above, lower children below."""
+"""Order of the nodes of a tree in a plot, from top to bottom: upper child above its parent, lower child below."""
 
 from typing import Any
 
 
 def children(tree: Any, node: int) -> tuple[int, ...]:
-    """The node's children, the upper one first; those of a pass-through node are one."""
+    """Return the children of a node, upper child first; a pass-through node has one child."""
     return tuple(dict.fromkeys(int(child) for child in (tree.upper[node], tree.lower[node]) if child >= 0))
 
 
 def top_to_bottom(tree: Any) -> list[int]:
-    """All nodes, each between what lies above it and what lies below it."""
+    """Return all nodes from top to bottom; each node is between its upper and its lower subtree."""
     subtrees: list[list[int]] = [[] for _ in range(tree.n_nodes)]
     for k in reversed(range(tree.n_nodes)):  # children have larger numbers than their parents
         upper, lower = int(tree.upper[k]), int(tree.lower[k])
