@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from thrifty.costs import CostModel
 from thrifty.models.acquisition import Acquisition
+from thrifty.models.derived import Derivation
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.rows import Rows, as_counts, checked_queries
 from thrifty.models.session import Feature, Session
@@ -237,6 +238,9 @@ class BudgetedEstimator(BaseEstimator, ABC):
         """Raise ValueError about a parameter unless its value is fine."""
         if not fine:
             raise ValueError(f"{type(self).__name__}: {name} is {value!r}; expected {expected}.")
+
+    def _translate_parameters(self, derivation: Derivation) -> None:
+        """Translate parameters that name raw columns to derived columns; most estimators have none."""
 
     # For subclasses: prediction
 

@@ -6,9 +6,41 @@ all rows; `DerivedSession` does the same for one row, step by step.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from thrifty.costs import CostModel
+from thrifty.models.parameters import is_whole
 from thrifty.models.session import Acquire, Feature, Session, Stop, read_number, refusal
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """Which raw column each derived column is computed from.
+
+    Attributes
+    ----------
+    costs : CostModel
+        The raw columns, with their names if they have names.
+    source : ndarray of int, shape (n_derived,)
+        The position of the raw column behind each derived column.
+    one_hot : ndarray of bool, shape (n_raw,)
+        The raw columns that became one derived column per level.
+    """
+
+    costs: CostModel
+    source: np.ndarray
+    one_hot: np.ndarray
+
+    def position(self, column: Any) -> int:
+        """Return the position of a raw column that is given by name or by position."""
+        names = self.costs.names or ()
+        place = names.index(column) if column in names else column
+        if not is_whole(place, 0) or place >= len(self.one_hot):
+            raise ValueError(f"{column!r} is not a column of X")
+        return int(place)
 
 
 class DerivedColumns(ABC):

@@ -1,4 +1,4 @@
-"""A progress bar for long fits, shown to those who ask for it."""
+"""A progress bar for long fits."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,8 +9,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @contextmanager
 def progress(title: str | None, total: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function that moves the bar on by one and says where things stand; without a title nothing is shown.
+    """Show a progress bar on stderr while the context is open.
 
+    Parameters
+    ----------
+    title : str or None
+        Text in front of the bar; None shows nothing.
+    total : int
+        The number of steps.
+
+    Yields
+    ------
+    callable
+        ``advance(state)`` moves the bar by one step and shows the text `state` behind it.
+
+    Examples
+    --------
     >>> with progress(None, total=2) as advance:
     ...     advance("loss 0.5")
     """

@@ -1,4 +1,4 @@
-"""What a search promises of the model it chose: what a row will cost on average, and at most."""
+"""The promise of a search: what the chosen model spends on average and at most, and what it scored."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -6,31 +6,45 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Promise:
-    """The terms on which a model was chosen, and what was measured out of fold.
+    """The terms on which a search chose a model, and what cross-validation measured.
+
+    Spend and score are out-of-fold: each row was predicted by a model that was not fitted on it.
 
     Attributes
     ----------
     budget : float or None
-        The bound on the mean spend that was asked for.
+        The bound on the mean spend per row that the user asked for.
     cap : float or None
         The hard limit on each row's spend.
     unit : str
-        What spend is counted in.
+        The unit of all costs.
     spend : float
-        Mean spend of rows that the models had not seen.
+        Mean out-of-fold spend per row.
     spend_bound : float
-        What the mean spend of as many new rows stays below, with the confidence stated.
+        Upper confidence bound on the mean spend of new rows.
     confidence : float
+        The confidence of `spend_bound`, between 0 and 1.
     scoring : str
-        What `score` is.
+        The name of the score.
     score : float
-        Mean score of rows that the models had not seen, and `score_error`, its standard error.
+        Mean of the scores of the folds.
     score_error : float
+        Standard error of `score`.
     method : str
-        Name of the method that was chosen, and its `parameters`.
+        Name of the chosen method.
     parameters : dict
+        Parameters of the chosen method.
     n_rows : int
-        Rows that spend and score were measured on.
+        The number of rows that spend and score were measured on.
+
+    Examples
+    --------
+    >>> from thrifty import BudgetSearchCV
+    >>> from thrifty.datasets import load_heart
+    >>> heart = load_heart()
+    >>> promise = BudgetSearchCV(["l1"], budget=40, costs=heart.costs).fit(heart.X, heart.y).promise_
+    >>> promise.kept, promise.method, promise.unit
+    (True, 'l1', 'CAD')
     """
 
     budget: float | None
@@ -48,9 +62,14 @@ class Promise:
 
     @property
     def kept(self) -> bool:
-        """Whether the bound on the mean spend is within the budget."""
+        """Whether `spend_bound` is within the budget; True if there is no budget."""
         return self.budget is None or self.spend_bound <= self.budget
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the promise as plain values, ready for JSON."""
+        """Return the attributes as a dict of plain values, ready for JSON.
+
+        Returns
+        -------
+        dict
+        """
         return asdict(self)

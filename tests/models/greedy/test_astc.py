@@ -1,4 +1,4 @@
-"""ASTC against the plain transcription of its paper, and the behaviour the paper leaves open."""
+"""ASTC compared with a plain transcription of its paper, and behaviour that the paper does not specify."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,10 @@ from sklearn.model_selection import train_test_split
 
 from reference import astc as reference
 from thrifty import ASTCClassifier, ASTCRegressor, CostModel
-from thrifty.datasets import load_heart, make_quadrants
-from thrifty.models.greedy.tree_growth import median_split
+from thrifty.datasets import load_heart, make_ltr, make_quadrants
+from thrifty.metrics import cost_curve
+from thrifty.models.greedy.astc import growth_rules
+from thrifty.models.greedy.splits import median_split
 
 
 def regression(seed, n=400, d=14, noise=2.0):
@@ -60,7 +62,7 @@ def test_equals_the_paper(seed, budget, overflow):
         np.ones(len(X)),
         costs.requirement,
         costs.unit_costs,
-        [model._rules().allowance(place) for place in range(7)],
+        [growth_rules(model).node_budget_at(place) for place in range(7)],
         overflow=overflow,
         min_rows=5,
     )
@@ -88,7 +90,7 @@ def test_weighted_fits_equal_the_paper():
 
 
 @pytest.mark.parametrize("n_features", [30, 400])
-def test_lazy_columns_and_full_products_choose_alike(n_features, monkeypatch):
+def test_single_columns_and_full_products_select_the_same_features(n_features, monkeypatch):
     X, y = regression(1, n=3500, d=n_features)
     fits = []
     for passes in (0, 24, 10_000):  # never the full product, the usual mix, always
@@ -132,8 +134,8 @@ def test_a_paid_bundle_serves_its_other_members_for_free():
     model = ASTCRegressor(costs=costs, max_depth=1, node_budget=7, min_gain=0).fit(X, y)
     assert model.nodes_[0].spend == 7
     assert len(model.nodes_[0].features) == 6
-    picky = ASTCRegressor(costs=costs, max_depth=1, node_budget=7, min_gain=0.05).fit(X, y)
-    assert 1 <= len(picky.nodes_[0].features) < 6
+    larger_min_gain = ASTCRegressor(costs=costs, max_depth=1, node_budget=7, min_gain=0.05).fit(X, y)
+    assert 1 <= len(larger_min_gain.nodes_[0].features) < 6
 
 
 def test_ties_go_to_the_lowest_index_and_copies_are_skipped():
@@ -162,7 +164,7 @@ def test_two_valued_scores_move_the_threshold_to_where_it_splits():
     assert ASTCRegressor(max_depth=2, min_samples_leaf=41).fit(x[:, None], y).tree_.n_nodes == 1
 
 
-def test_halves_are_halves():
+def test_children_get_half_of_the_rows():
     X, y = regression(6, n=800)
     model = ASTCRegressor(max_depth=4, node_budget=2).fit(X, y)
     assert [n.n_samples for n in model.nodes_] == [800, *[400] * 2, *[200] * 4, *[100] * 8]
@@ -178,7 +180,7 @@ def test_an_unlimited_single_node_is_ordinary_least_squares():
     )
 
 
-def test_diagnostics_state_the_papers_guarantee():
+def test_node_reports_contain_the_guarantee_of_the_paper():
     X, y = regression(9)
     model = ASTCRegressor(max_depth=2, node_budget=4).fit(X, y)
     root = model.nodes_[0]
@@ -214,11 +216,11 @@ def test_a_capped_classifier_stays_calibrated():
 
 def test_missing_values_are_filled_with_the_mean_at_fit_and_at_predict():
     X, y = regression(10)
-    holes = np.random.default_rng(0).random(X.shape) < 0.1
-    holed = np.where(holes, np.nan, X)
-    filled = np.where(holes, np.nanmean(holed, axis=0), holed)
-    on_holes, on_filled = (ASTCRegressor(max_depth=3, node_budget=3).fit(Z, y) for Z in (holed, filled))
-    np.testing.assert_allclose(on_holes.predict(holed), on_filled.predict(filled), rtol=1e-9)
+    missing = np.random.default_rng(0).random(X.shape) < 0.1
+    incomplete = np.where(missing, np.nan, X)
+    filled = np.where(missing, np.nanmean(incomplete, axis=0), incomplete)
+    first, second = (ASTCRegressor(max_depth=3, node_budget=3).fit(Z, y) for Z in (incomplete, filled))
+    np.testing.assert_allclose(first.predict(incomplete), second.predict(filled), rtol=1e-9)
 
 
 def test_infinity_is_refused_where_it_is_acquired_and_only_there():
@@ -270,13 +272,13 @@ def test_bad_caps_are_named(cap, message):
         ASTCRegressor().fit(X, y).predict(X, cap=cap)
 
 
-def test_a_cap_in_single_precision_means_what_it_says():
+def test_a_cap_in_single_precision_is_read_as_its_decimal_value():
     X, y = regression(0, d=2)
     model = ASTCRegressor(costs=[0.7, 5.0], max_depth=1, node_budget=0.7).fit(X, y)
     np.testing.assert_array_equal(model.spend(X, cap=np.float32(0.7)), 0.7)
 
 
-def test_groups_that_lie_far_apart_are_still_told_apart():
+def test_rows_of_distant_groups_are_fitted_accurately():
     random = np.random.default_rng(0)
     group = random.integers(0, 2, 2000)
     within = random.normal(size=2000)
@@ -286,7 +288,7 @@ def test_groups_that_lie_far_apart_are_still_told_apart():
     assert min(report.r2 for report in model.nodes_[1:]) > 0.7
 
 
-def test_neighbouring_floats_are_split_or_left_alone():
+def test_neighbouring_floats_are_split():
     low = np.nextafter(1.0, 2.0)
     threshold = median_split(np.array([low, np.nextafter(low, 2.0)]), np.ones(2), 1)
     assert low <= threshold < np.nextafter(low, 2.0)
@@ -314,3 +316,13 @@ def test_a_failed_fit_leaves_no_half_fitted_model():
     with pytest.raises(ValueError, match="one class"):
         model.fit(X, np.zeros(400))
     assert set(model.predict(X)) == {False, True}
+
+
+@pytest.mark.parametrize("max_depth", [1, 3])
+def test_queries_are_scored_as_a_cost_curve_scores_them(max_depth):
+    train, test = (make_ltr(60, 12, 30, random_state=seed) for seed in (0, 1))
+    model = ASTCRegressor(costs=train.costs, max_depth=max_depth, node_budget=60.0).fit(train.X, train.y, qid=train.qid)
+    curve = cost_curve(model, test.X, test.y, scoring="ndcg@5", qid=test.qid)
+    assert model.score(test.X, test.y, qid=test.qid) == curve.score[0]
+    assert model.spend(test.X, qid=test.qid).mean() == curve.spend[0] > 0
+    assert model.score(test.X, test.y) != curve.score[0]  # R² without queries

@@ -1,4 +1,4 @@
-"""Published figures of Kusner et al. (2014), where their data can be had (``THRIFTY_DATA``)."""
+"""Published figures of Kusner et al. (2014), on data sets in the folder named by ``THRIFTY_DATA``."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from thrifty import ASTCClassifier, CostWeightedL1Classifier
 from thrifty.datasets import list_datasets, load_covtype
 from thrifty.metrics import area_under_cost_curve, cost_curve
 
-FOREST_ROWS = 36_603  # of the training set in the paper
+FOREST_ROWS = 36_603  # rows of the training set in the paper
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,14 @@
-"""The cost-weighted l1 baseline: its optimum, its path, its refit."""
+"""The cost-weighted l1 model: its optimum, its path, its refit."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from thrifty import CostModel, CostWeightedL1Classifier, CostWeightedL1Regressor
-from thrifty.datasets import load_heart
-from thrifty.models.greedy.cost_weighted_l1 import _Problem
-from thrifty.models.least_squares.moments import TrainingRows
+from thrifty.datasets import load_heart, make_ltr
+from thrifty.metrics import cost_curve
+from thrifty.models.greedy.weighted_lasso import WeightedLasso
+from thrifty.models.least_squares.moments import FilledRows
 
 
 def regression(seed=0, n=300, d=10):
@@ -26,19 +27,19 @@ def test_solutions_satisfy_the_optimality_conditions(n_targets, weighted):
     X, y = regression()
     Y = np.column_stack([y, *np.random.default_rng(1).normal(size=(n_targets - 1, len(y)))])
     count = np.random.default_rng(2).integers(1, 4, len(X)).astype(float) if weighted else np.ones(len(X))
-    problem = _Problem(TrainingRows(X, Y, count), CostModel(PRICES), np.zeros(n_targets))
-    weight = problem.largest_weight / 10
-    coefficients, grid = problem._solution_path([weight])
+    lasso = WeightedLasso(FilledRows(X, Y, count), CostModel(PRICES))
+    weight = lasso.largest_cost_weight / 10
+    coefficients, grid = lasso._solution_path([weight])
     scaled = coefficients[:, :, np.searchsorted(-grid, -weight)]  # weights of columns divided by price
     beta = (scaled / PRICES).T
     p = count / count.sum()
     Z = (X - p @ X) / np.sqrt(p @ (X - p @ X) ** 2)
     T = (Y - p @ Y) / np.sqrt((p @ (Y - p @ Y) ** 2).sum())
-    pull = np.linalg.norm(Z.T @ (p[:, None] * (T - Z @ beta)), axis=1)
+    slope = np.linalg.norm(Z.T @ (p[:, None] * (T - Z @ beta)), axis=1)
     support = np.abs(beta).sum(axis=1) > 0
     assert 0 < support.sum() < len(support)
-    np.testing.assert_allclose(pull[support], weight * PRICES[support], rtol=2e-2)
-    assert (pull[~support] <= weight * PRICES[~support] * 1.01).all()
+    np.testing.assert_allclose(slope[support], weight * PRICES[support], rtol=2e-2)
+    assert (slope[~support] <= weight * PRICES[~support] * 1.01).all()
 
 
 def test_weights_are_refitted_on_the_support():
@@ -98,21 +99,33 @@ def test_free_features_do_not_break_the_scaling():
     assert CostWeightedL1Regressor(costs=np.zeros(10), cost_weight=0.05).fit(X, y).spend(X).max() == 0
 
 
-@pytest.mark.parametrize(("cost_weights", "message"), [([], "is empty"), (0.1, "is 0.1"), ([0.1, -1], "-1")])
-def test_a_senseless_path_is_named(cost_weights, message):
+@pytest.mark.parametrize(
+    ("cost_weights", "message"), [([], r"cost_weights is \[\]"), (0.1, "is 0.1"), ([0.1, -1], "-1")]
+)
+def test_bad_cost_weights_of_a_path_are_refused(cost_weights, message):
     with pytest.raises(ValueError, match=f"CostWeightedL1Regressor: .*{message}"):
         CostWeightedL1Regressor().path(*regression(), cost_weights=cost_weights)
 
 
-def test_many_rows_leave_nothing_to_chance():
+def test_two_fits_on_many_rows_are_equal():
     X, y = regression(n=6000)
     first, second = (CostWeightedL1Classifier().fit(X, y > 0).decision_function(X) for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("weight", [-1, float("nan"), "small", True])
-def test_a_senseless_cost_weight_is_named(weight):
+def test_a_bad_cost_weight_is_refused(weight):
     with pytest.raises(
         ValueError, match=r"CostWeightedL1Regressor: cost_weight is .*; expected a number of at least 0"
     ):
         CostWeightedL1Regressor(cost_weight=weight).fit(*regression())
+
+
+def test_queries_are_scored_as_a_cost_curve_scores_them():
+    train, test = (make_ltr(60, 12, 30, random_state=seed) for seed in (0, 1))
+    template = CostWeightedL1Regressor(costs=train.costs)
+    models = template.path(train.X, train.y, cost_weights=[0.03, 0.003], qid=train.qid)
+    models.append(CostWeightedL1Regressor(costs=train.costs, cost_weight=0.0003).fit(train.X, train.y, qid=train.qid))
+    curve = cost_curve(models, test.X, test.y, scoring="ndcg@5", qid=test.qid)
+    assert [model.score(test.X, test.y, qid=test.qid) for model in models] == curve.score.tolist()
+    assert len(set(curve.score)) == 3

@@ -1,4 +1,4 @@
-"""Leave-one-out scores against real leaving out, and the map to log-odds."""
+"""Leave-one-out scores compared with models that leave a row out, and the conversion to log-odds."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_a_known_slope_and_offset_are_found():
     assert offsets == pytest.approx([-1], abs=0.1)
 
 
-def test_scores_that_mislead_get_no_negative_slope():
+def test_the_slope_is_never_negative():
     scores = np.linspace(-1, 1, 200)[:, None]
     slope, _ = fit_log_odds(scores, -np.sign(scores), np.ones(200))
     assert 0 < slope < 0.01

@@ -1,11 +1,11 @@
-"""Least squares grown feature by feature against scikit-learn's on the same rows."""
+"""Forward selection in least squares compared with scikit-learn's least squares on the same rows."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
 from thrifty.models.least_squares.forward_fit import ForwardFit
-from thrifty.models.least_squares.moments import Moments, TrainingRows
+from thrifty.models.least_squares.moments import FilledRows, Moments
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def problem():
 
 
 def fit_of(X, Y, centred=True):
-    data = TrainingRows(X, Y, np.ones(len(X)), centred)
+    data = FilledRows(X, Y, np.ones(len(X)), centred)
     return ForwardFit(Moments(data, np.arange(len(X)), data.count))
 
 
@@ -32,7 +32,7 @@ def test_coefficients_equal_ordinary_least_squares(problem, centred):
     np.testing.assert_allclose(intercepts, ols.intercept_, rtol=1e-7, atol=1e-9)
 
 
-def test_gains_are_what_r2_grows_by(problem):
+def test_gains_are_the_increases_of_r2(problem):
     X, Y = problem
     fit = fit_of(X, Y)
     fit.add(3)
@@ -42,10 +42,10 @@ def test_gains_are_what_r2_grows_by(problem):
     assert fit.r2 - before == pytest.approx(gains[1])
 
 
-def test_combinations_of_what_is_in_the_model_are_not_admitted(problem):
+def test_linear_combinations_of_the_model_are_not_added(problem):
     X, Y = problem
     fit = fit_of(X, Y)
-    assert [fit.admit(f) for f in (0, 1, 6, 0)] == [True, True, False, False]
+    assert [fit.add_if_usable(f) for f in (0, 1, 6, 0)] == [True, True, False, False]
     assert fit.gains()[6] == 0
 
 

@@ -1,9 +1,9 @@
-"""Moments by passes, by the full product and by subtraction, all against plain NumPy."""
+"""Moments by passes, by the full product and by subtraction, compared with plain NumPy."""
 
 import numpy as np
 import pytest
 
-from thrifty.models.least_squares.moments import Moments, TrainingRows
+from thrifty.models.least_squares.moments import FilledRows, Moments
 
 
 @pytest.fixture(scope="module")
@@ -12,10 +12,10 @@ def data():
     X = random.normal(size=(900, 40)) * random.uniform(0.1, 50, 40) + random.uniform(-100, 100, 40)
     X[:, 7] = 3.25
     targets = random.normal(size=(900, 3)) + X[:, :3]
-    return TrainingRows(X, targets, random.integers(1, 4, 900).astype(float))
+    return FilledRows(X, targets, random.integers(1, 4, 900).astype(float))
 
 
-def assert_right(moments):
+def assert_correct(moments):
     """Compare with the weighted covariances of the rows themselves."""
     w, Z = moments.row_weight, np.column_stack([moments.data.X, moments.data.targets])[moments.rows]
     Z = Z - w @ Z / w.sum()
@@ -31,18 +31,18 @@ def assert_right(moments):
 
 
 @pytest.mark.parametrize("ahead", [0, 40])  # columns on demand, or all at once
-def test_both_ways_are_right(data, ahead):
+def test_both_ways_are_correct(data, ahead):
     rows = np.arange(0, 900, 2)
-    assert_right(Moments(data, rows, data.count[rows] * 0.7, ahead=ahead))
+    assert_correct(Moments(data, rows, data.count[rows] * 0.7, ahead=ahead))
 
 
 @pytest.mark.parametrize("ahead", [0, 40])
-def test_what_is_left_when_a_part_is_taken_away(data, ahead):
+def test_moments_of_the_remaining_rows(data, ahead):
     rows, part = np.arange(900), np.arange(0, 900, 3)
     rest = np.setdiff1d(rows, part)
     whole = Moments(data, rows, data.count, [0, 5], ahead)
     taken = Moments(data, part, data.count[part], [0, 5], ahead)
-    assert_right(whole.without(taken, rest, data.count[rest]))
+    assert_correct(whole.without(taken, rest, data.count[rest]))
 
 
 def far_apart(gap):
@@ -50,30 +50,30 @@ def far_apart(gap):
     random = np.random.default_rng(1)
     group = np.repeat([0.0, 1.0], 500)
     X = np.column_stack([group, gap * group + random.normal(size=1000)])
-    return TrainingRows(X, X[:, 1:] - gap * group[:, None], np.ones(1000)), np.arange(500), np.arange(500, 1000)
+    return FilledRows(X, X[:, 1:] - gap * group[:, None], np.ones(1000)), np.arange(500), np.arange(500, 1000)
 
 
 @pytest.mark.parametrize("gap", [1.0, 1e4, 1e8])
-def test_what_rounding_spoils_is_taken_anew(gap):
+def test_inaccurate_moments_are_computed_again(gap):
     data, lower, upper = far_apart(gap)
     whole = Moments(data, np.arange(1000), data.count)
     part = Moments(data, upper, data.count[upper])
     for child in (part, whole.without(part, lower, data.count[lower])):
-        sound = child.trusted([], 0)
-        column = data.X[sound.rows, 1]
-        assert sound.variances()[1] == pytest.approx(column.var() * 500, rel=1e-6)
-        assert sound.variances()[0] == 0
-        assert (sound is child) == (gap == 1.0)
+        accurate = child.made_accurate([], 0)
+        column = data.X[accurate.rows, 1]
+        assert accurate.variances()[1] == pytest.approx(column.var() * 500, rel=1e-6)
+        assert accurate.variances()[0] == 0
+        assert (accurate is child) == (gap == 1.0)
 
 
 def test_missing_values_become_weighted_means():
     X = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]])
-    data = TrainingRows(X, np.zeros((3, 1)), np.array([1.0, 3.0, 1.0]))
+    data = FilledRows(X, np.zeros((3, 1)), np.array([1.0, 3.0, 1.0]))
     np.testing.assert_array_equal(data.fill, [2.5, 0.0])
     np.testing.assert_array_equal(data.X, [[1.0, 0.0], [3.0, 0.0], [2.5, 0.0]])
 
 
-def test_samples_are_spread_and_never_random(data):
+def test_samples_are_evenly_spaced_and_not_random(data):
     moments = Moments(data, np.arange(900), data.count)
     rows, weight, probability = moments.sample(10)
     assert rows[0] == 0

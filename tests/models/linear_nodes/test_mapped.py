@@ -1,10 +1,10 @@
-"""Trees of linear nodes over tree outputs, tried out on ASTC."""
+"""Trees of linear nodes over the outputs of a forest, tested with ASTC."""
 
 import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -15,27 +15,31 @@ from reference.forest import path_cost
 from thrifty import Acquire, ASTCClassifier, ASTCRegressor, CostModel, SessionError
 from thrifty.models.forests.feature_map import BoostedFeatureMap
 from thrifty.models.forests.forest import Forest, Tree
+from thrifty.models.greedy.astc import growth_rules
 from thrifty.models.greedy.tree_growth import grow
-from thrifty.models.least_squares.moments import TrainingRows
+from thrifty.models.least_squares.calibration import prior_scores
+from thrifty.models.least_squares.moments import FilledRows
 from thrifty.models.linear_nodes import mapped
-from thrifty.models.linear_nodes.mapped import FeatureMapped
+from thrifty.models.linear_nodes.mapped_features import map_features
 from thrifty.models.linear_nodes.tree import LinearNode, LinearTree
 from thrifty.models.session import drive
 from thrifty.testing import CHECKS
 
 
-class _Mapped(FeatureMapped):
+class _Mapped:
+    """ASTC whose nodes are linear in the outputs of a feature map; combined with a public estimator below."""
+
     def __init__(self, *, costs=None, feature_map=None, max_depth=3, node_budget=None, min_samples_leaf=10):
         super().__init__(costs=costs, max_depth=max_depth, node_budget=node_budget, min_samples_leaf=min_samples_leaf)
         self.feature_map = feature_map
 
-    def fit(self, X, y, sample_weight=None):
-        X, y, count = self._validated(X, y, sample_weight)
-        targets = self._targets(y)
-        values, costs = self._map_features(X, y, count)
-        data = TrainingRows(values, targets, count)
-        nodes = [node.linear for node in grow(data, costs, self._rules(), self._scores)]
-        self.tree_ = LinearTree(nodes, self._prior(targets, count), costs, data.fill)
+    def fit(self, X, y, sample_weight=None, *, qid=None):
+        rows = self._validated(X, y, sample_weight, qid)
+        targets = self._targets(rows.y)
+        values, costs = map_features(self, rows)
+        data = FilledRows(values, targets, rows.weight)
+        nodes = [node.linear for node in grow(data, costs, growth_rules(self), is_classifier(self))]
+        self.tree_ = LinearTree(nodes, prior_scores(targets, rows.weight, is_classifier(self)), costs, data.fill)
         return self
 
 
@@ -103,7 +107,7 @@ def fitted(data, seed, evaluation_costs):
 
 
 def conversation(model, row, cap):
-    """Drive a session; return it, its answer, what it asked for, and (announced, spent) after each observation."""
+    """Drive a session; return it, its last step, what it asked for, and (announced, spent) after each observation."""
     session, asked, account, announced = model.session(cap), [], [], 0.0
     while isinstance(step := session.next(), Acquire):
         announced += step.cost
@@ -127,23 +131,54 @@ def test_sessions_equal_the_batch(data, seed, evaluation_costs):
             assert set(asked) == set(np.flatnonzero(batch.acquired[i]))
             assert (session.spend, stop.exit, stop.score) == (batch.spend[i], batch.exit[i], batch.score[i])
             np.testing.assert_allclose(*np.reshape(account, (-1, 2)).T)  # each purchase is announced in full
-            last = account[-1][0] if account else 0.0
-            assert session.spend >= last - 1e-12
-            if np.ndim(evaluation_costs) == 0 and evaluation_costs == 0:
-                assert session.spend == pytest.approx(last)
+            assert session.spend == pytest.approx(account[-1][0] if account else 0.0)
+
+
+def steps_that_charge_as_the_batch_does(model, row, cap):
+    """Drive a session, compare announced costs, spend and batch spend after every step, and return the steps."""
+    session, announced, steps = model.session(cap), 0.0, []
+    while isinstance(step := session.next(), Acquire):
+        assert session.spend == pytest.approx(announced)  # planning charges nothing
+        announced += step.cost
+        session.observe({j: row[j] for j in step.features})
+        assert session.spend == pytest.approx(announced)
+        assert session.spend == model.spend([row], session.spend)[0]
+        steps.append(step)
+    assert session.spend == model.spend([row], cap)[0]
+    return steps
+
+
+@pytest.mark.parametrize("evaluation_costs", [0.0, 0.13, np.linspace(0.0, 0.96, 25).round(2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_announced_costs_add_up_to_the_spend_of_the_batch_after_every_step(data, seed, evaluation_costs):
+    model, X = fitted(data, seed, evaluation_costs), data[0][:30]
+    for cap in (None, *np.linspace(0, model.spend(X).max(), 5)):
+        for row in X:
+            steps_that_charge_as_the_batch_does(model, row, cap)
+
+
+def test_steps_without_features_charge_as_the_batch_does(data):
+    X, y = np.nan_to_num(data[0][:, :3]), data[1]  # so few columns that later nodes buy only further evaluations
+    forest = GradientBoostingRegressor(n_estimators=25, max_depth=2, random_state=0).fit(X, y)
+    feature_map = BoostedFeatureMap(forest, evaluation_costs=0.4)
+    model = MappedRegressor(costs=[1.0, 2.0, 1.5], feature_map=feature_map, node_budget=[6.0, 1.0, 1.0]).fit(X, y)
+    for cap in (None, *np.linspace(0, model.spend(X).max(), 5)):
+        steps = [steps_that_charge_as_the_batch_does(model, row, cap) for row in X[:20]]
+        if cap is None:
+            assert all(each[-1].features == () and each[-1].cost >= 0.4 for each in steps)
 
 
 @pytest.mark.parametrize("evaluation_costs", [0.0, 0.13])
 @pytest.mark.parametrize("seed", range(3))
-def test_caps_hold_and_nothing_else_is_looked_at(data, seed, evaluation_costs):
+def test_caps_hold_and_values_not_acquired_are_never_read(data, seed, evaluation_costs):
     model, X = fitted(data, seed, evaluation_costs), data[0]
     for cap in (None, *np.linspace(0, model.spend(X).max(), 7)):
-        honest = model.acquire(X, cap)
-        assert cap is None or (honest.spend <= cap).all()
-        for poison in (np.nan, np.inf):
-            poisoned = model.acquire(np.where(honest.acquired, X, poison), cap)
+        expected = model.acquire(X, cap)
+        assert cap is None or (expected.spend <= cap).all()
+        for replacement in (np.nan, np.inf):
+            replaced = model.acquire(np.where(expected.acquired, X, replacement), cap)
             for name in ("score", "acquired", "spend", "exit"):
-                np.testing.assert_array_equal(getattr(poisoned, name), getattr(honest, name))
+                np.testing.assert_array_equal(getattr(replaced, name), getattr(expected, name))
 
 
 def test_spend_is_the_paper_s_path_cost(data):
@@ -191,7 +226,7 @@ def test_an_evaluation_is_announced_with_the_next_columns():
     session.observe({0: 0.0, 1: 1.0})
     assert session.spend == 12.1
     step = session.next()  # tree 1 reads column 1 only, so it is passed without asking
-    assert (step.features, step.cost, session.spend) == ((2,), pytest.approx(11.6), 12.3)
+    assert (step.features, step.cost, session.spend) == ((2,), pytest.approx(11.6), 12.1)
     session.observe({2: 1.0})
     assert session.next().prediction == 2.0 + 1.0 + 1.0
     assert session.spend == 23.7
@@ -205,12 +240,25 @@ def test_evaluations_count_against_the_cap():
         assert model.acquire([[0.0, 1.0, 1.0]], cap).exit.tolist() == [exit_]
 
 
+def test_evaluations_after_the_last_columns_are_a_step_without_features():
+    model, row = by_hand(evaluation_costs=[0.1, 0.2, 0.4]), [0.0, 1.0, 1.0]
+    session = model.session(12.5)
+    assert session.next() == Acquire((0, 1), 12.1)
+    session.observe({0: 0.0, 1: 1.0})
+    step = session.next()
+    assert (step.features, step.cost, session.spend) == ((), pytest.approx(0.2), 12.1)
+    session.observe({})
+    assert (session.next().exit, session.spend) == (1, 12.3)
+    assert model.spend([row], 12.5).tolist() == [12.3]
+
+
 def test_evaluations_after_the_last_columns_are_in_the_spend():
     session, stop, asked, account = conversation(by_hand([0.1, 0.2, 0.4]), [0.0, 1.0, 1.0], 12.5)
-    assert (stop.exit, asked, account[-1][0], session.spend) == (1, [0, 1], 12.1, 12.3)
+    assert (stop.exit, asked, account[0][0], session.spend) == (1, [0, 1], 12.1, 12.3)
+    np.testing.assert_allclose(account, [[12.1, 12.1], [12.3, 12.3]])
 
 
-def test_nodes_speak_of_columns():
+def test_purchases_and_supports_of_nodes_are_columns():
     model = by_hand(0.0)
     yes, no = True, False
     assert model.node_purchases().tolist() == [[yes, yes, no], [no, no, no], [no, no, yes], [no, no, no]]
@@ -227,15 +275,16 @@ def test_without_a_map_nothing_changes(data):
     np.testing.assert_array_equal(model.node_supports(), plain.node_supports())
 
 
-def test_what_could_not_be_had_is_filled_with_column_means(data):
+def test_unavailable_values_are_filled_with_column_means(data):
     X, y = data
     weight = np.random.default_rng(3).integers(1, 4, size=len(X)).astype(float)
     means = np.array([np.average(x[~np.isnan(x)], weights=weight[~np.isnan(x)]) for x in X.T])
     filled = np.where(np.isnan(X), means, X)
     forest = GradientBoostingRegressor(**small).fit(filled, y, weight)
-    holey, whole = (MappedRegressor(feature_map=forest).fit(rows, y, weight) for rows in (X, filled))
-    np.testing.assert_allclose(holey.predict(X), whole.predict(filled), rtol=1e-9)
-    assert drive(holey.session(), lambda j: None).score == holey.acquire(np.full((1, N_FEATURES), np.nan)).score[0]
+    incomplete, complete = (MappedRegressor(feature_map=forest).fit(rows, y, weight) for rows in (X, filled))
+    np.testing.assert_allclose(incomplete.predict(X), complete.predict(filled), rtol=1e-9)
+    nothing = incomplete.acquire(np.full((1, N_FEATURES), np.nan))
+    assert drive(incomplete.session(), lambda j: None).score == nothing.score[0]
 
 
 def test_an_infinity_that_was_bought_is_refused(data):
@@ -273,13 +322,13 @@ def test_every_way_to_pass_a_forest(data):
         np.testing.assert_array_equal(other, first)
 
 
-def test_an_unfitted_forest_stays_unfitted_and_learns_from_the_fold(data):
+def test_an_unfitted_forest_stays_unfitted_and_is_fitted_in_each_fold(data):
     X, y = data
     forest = GradientBoostingRegressor(n_estimators=60, random_state=0).fit(np.nan_to_num(X), y)
     model = MappedRegressor(feature_map=forest, max_depth=1)
-    knows_all = MappedRegressor(feature_map=BoostedFeatureMap(forest), max_depth=1)  # clones share this one
-    honest, leaking = (cross_val_score(each, X, y, cv=3).mean() for each in (model, knows_all))
-    assert 0.2 < honest < leaking - 0.2
+    fitted_on_all = MappedRegressor(feature_map=BoostedFeatureMap(forest), max_depth=1)  # clones share this map
+    held_out, leaked = (cross_val_score(each, X, y, cv=3).mean() for each in (model, fitted_on_all))
+    assert 0.2 < held_out < leaked - 0.2
     copied = clone(model)
     with pytest.raises(NotFittedError):
         Forest.from_model(copied.feature_map)
@@ -289,7 +338,7 @@ def test_an_unfitted_forest_stays_unfitted_and_learns_from_the_fold(data):
     assert copied.feature_map_.forest.n_trees == 60
 
 
-def test_names_are_spoken_and_compared(data):
+def test_sessions_use_names_and_names_are_compared(data):
     names = [f"column {j}" for j in range(N_FEATURES)]
     frame, y = pd.DataFrame(data[0], columns=names), data[1]
     forest = lightgbm.LGBMRegressor(n_estimators=5, num_leaves=4, verbose=-1, n_jobs=1).fit(frame, y)
@@ -299,10 +348,10 @@ def test_names_are_spoken_and_compared(data):
         MappedRegressor(feature_map=forest).fit(frame[names[::-1]], y)
 
 
-@pytest.mark.parametrize("stranger", [LinearRegression(), "trees", 3])
-def test_strangers_are_refused(data, stranger):
-    with pytest.raises(TypeError, match="is no forest"):
-        MappedRegressor(feature_map=stranger).fit(*data)
+@pytest.mark.parametrize("feature_map", [LinearRegression(), "trees", 3])
+def test_anything_that_is_not_a_forest_is_refused(data, feature_map):
+    with pytest.raises(TypeError, match="is not a forest"):
+        MappedRegressor(feature_map=feature_map).fit(*data)
 
 
 def test_a_forest_on_other_columns_is_refused(data):

@@ -1,4 +1,4 @@
-"""The flat tree against its naive twin, and its refusals."""
+"""The flat tree compared with a plain implementation, and what it refuses."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def run(tree, X, cap):
 
 @pytest.mark.parametrize("n_scores", [1, 3])
 @pytest.mark.parametrize("seed", range(12))
-def test_routing_equals_its_naive_twin(seed, n_scores):
+def test_routing_equals_the_plain_implementation(seed, n_scores):
     nodes, prior, costs, tree = random_tree(seed, n_scores)
     X = np.random.default_rng(seed).normal(size=(60, N_FEATURES))
     caps = np.random.default_rng(seed).choice([0.0, 2.0, 5.0, 9.0, np.inf], 60)
@@ -74,17 +74,19 @@ def test_routing_equals_its_naive_twin(seed, n_scores):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_session_walks_as_the_batch_does_bit_for_bit(seed):
+def test_a_session_equals_the_batch_bit_for_bit(seed):
     *_, tree = random_tree(seed, 2)
     X = np.random.default_rng(seed).normal(size=(20, N_FEATURES))
     for cap in (0.0, 2.0, 5.0, 9.0, np.inf):
         scores, acquired, spend, exits = run(tree, X, np.full(20, cap))
         for i, x in enumerate(X):
-            session = TreeSession(tree, cap, lambda score: (None, score))
-            asked = []
+            session = TreeSession(tree, cap, lambda scores: (None, scores[0]))
+            asked, announced = [], 0.0
             while isinstance(step := session.next(), Acquire):
                 asked += step.features
+                announced += step.cost
                 session.observe({f: x[f] for f in step.features})
+                assert session.spend == pytest.approx(announced)
             np.testing.assert_array_equal(step.score, scores[i])
             assert (step.exit, session.spend) == (exits[i], spend[i])
             assert sorted(asked) == list(np.flatnonzero(acquired[i]))
@@ -131,6 +133,6 @@ def leaf(buys=(0,), n_held=1, **links):
         ([leaf((0, 1))], "shapes"),
     ],
 )
-def test_anything_that_is_no_sound_tree_is_refused(nodes, message):
+def test_inconsistent_nodes_are_refused(nodes, message):
     with pytest.raises(ValueError, match=message):
         LinearTree(nodes, [0.0], CostModel([1, 1, 1]))

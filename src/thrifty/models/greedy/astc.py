@@ -3,9 +3,10 @@
 M. J. Kusner, W. Chen, Q. Zhou, Z. Xu, K. Q. Weinberger, Y. Chen. Feature-Cost Sensitive Learning with Submodular
 Trees of Classifiers. AAAI 2014.
 
-The tree is built top-down, one node at a time and never revised. A node is a least-squares model of the rows that
-reach it. It holds what its path has bought, and buys further features greedily by gain in R² per cost (eq. 7, 11)
-up to its own allowance; then the median of its scores sends half of its rows to either child.
+The tree is grown top-down, one node at a time, and finished nodes are never changed. A node is a least-squares model
+of the rows that reach it. It uses the features that its path has bought, and buys further features greedily by gain in
+R² per cost (eq. 7, 11) within its own budget. Then it sends the rows whose score is above the median to one child, and
+the other rows to the other child.
 """
 
 import math
@@ -17,28 +18,42 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from thrifty.costs import Ledger
-from thrifty.models.greedy.answers import log_odds_answer, plain_answer
 from thrifty.models.greedy.tree_growth import GrownNode, Rules, grow
 from thrifty.models.least_squares.calibration import prior_scores
-from thrifty.models.least_squares.moments import TrainingRows
+from thrifty.models.least_squares.moments import FilledRows
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.linear_nodes.tree import LinearTree
-from thrifty.models.parameters import is_number
+from thrifty.models.parameters import is_flag, is_number, is_whole
 from thrifty.models.session import Feature
 from thrifty.models.tasks import BudgetedClassifier, BudgetedRegressor
 
 
 @dataclass(frozen=True)
 class NodeReport:
-    """What a node of a fitted ASTC is made of, and how good its greedy choice is guaranteed to be.
+    """The features of a node of a fitted ASTC, and how good its greedy selection is guaranteed to be.
 
-    ``features`` are all in its model, in the order selected, those of the path first; ``bought`` are the ones it
-    acquires itself, for ``spend`` on top of what the path has paid. ``n_samples`` is the number of training rows, a
-    sum of probabilities if the tree is soft.
-
-    ``gamma`` is lambda_min of the correlation matrix of the node's features, a lower bound on the submodularity
-    ratio (Das and Kempe, 2011): greedy selection reaches at least the share ``guarantee`` = 1 - exp(-gamma) of the
-    R² of the best feature set of the same cost (Grubb and Bagnell, 2012).
+    Attributes
+    ----------
+    node : int
+        Number of the node.
+    depth : int
+        Depth of the node; the root has depth 0.
+    n_samples : float
+        Number of training rows at the node. In a soft tree this is a sum of probabilities.
+    features : tuple of str or int
+        The features in the model of the node, in the order of selection. Those bought by its path come first.
+    bought : tuple of str or int
+        The features that the node itself buys.
+    spend : float
+        What the node itself pays.
+    r2 : float
+        R² of the model of the node on its training rows.
+    gamma : float
+        Smallest eigenvalue of the correlation matrix of the features. It is a lower bound on the submodularity ratio
+        (Das and Kempe, 2011).
+    guarantee : float
+        ``1 - exp(-gamma)``. The greedy selection reaches at least this share of the R² of the best set of features of
+        the same cost (Grubb and Bagnell, 2012).
     """
 
     node: int
@@ -53,7 +68,7 @@ class NodeReport:
 
 
 class _ASTC(TreeEstimator):
-    """The algorithm, whatever the targets."""
+    """ASTC for any targets."""
 
     def __init__(
         self,
@@ -84,136 +99,145 @@ class _ASTC(TreeEstimator):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
+            Training rows. NaN means that a value is unavailable; it is replaced by the mean of its column.
         y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            Read as numbers of rows; weights below one are first rescaled to a mean of one.
-        qid : array-like of shape (n,), optional
-            The query of each row. The tree is fitted to the relevance labels in y and does not use the queries.
+            Targets or classes; for ranking, the relevance of each document.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row. Weights count as numbers of rows; if any is below 1, all are first rescaled to a mean
+            of 1.
+        qid : array-like of shape (n,), default=None
+            The query of each row. The tree is fitted to the targets in y and does not use the queries.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        self._refuse_bad_parameters()
+        _refuse_bad_parameters(self)
         rows = self._validated(X, y, sample_weight, qid)
         targets = self._targets(rows.y)
-        data = TrainingRows(rows.X, targets, rows.weight, centred=self.fit_intercept)
-        grown = grow(data, self.cost_model_, self._rules(), log_odds_answer if is_classifier(self) else plain_answer)
+        data = FilledRows(rows.X, targets, rows.weight, centred=self.fit_intercept)
+        grown = grow(data, self.cost_model_, growth_rules(self), is_classifier(self))
         prior = prior_scores(targets, rows.weight, is_classifier(self))
         self.tree_ = LinearTree([node.linear for node in grown], prior, self.cost_model_, data.fill)
-        self.nodes_ = [self._report(k, node) for k, node in enumerate(grown)]
+        self.nodes_ = [_report(k, node, self.tree_, self._feature_ids()) for k, node in enumerate(grown)]
         return self
 
-    def _report(self, k: int, node: GrownNode) -> NodeReport:
-        ids = self._feature_ids()
-        return NodeReport(
-            node=k,
-            depth=int(self.tree_.depth[k]),
-            n_samples=node.n_samples,
-            features=tuple(ids[f] for f in node.features),
-            bought=tuple(ids[f] for f in node.bought),
-            spend=float(self.tree_.step_cost[k]),
-            r2=node.r2,
-            gamma=node.gamma,
-            guarantee=1.0 - math.exp(-node.gamma),
-        )
 
-    def _rules(self) -> Rules:
-        node_budget = self._usual_node_budget() if self.node_budget is None else self.node_budget
-        return Rules(
-            self.max_depth,
-            np.asarray(node_budget, dtype=float),
-            self.soft,
-            self.overflow,
-            self.min_gain,
-            self.min_samples_leaf,
-        )
+def growth_rules(model: _ASTC) -> Rules:
+    """Return the parameters of a model whose costs are resolved, with the default node budget filled in."""
+    node_budget = _usual_node_budget(model) if model.node_budget is None else model.node_budget
+    return Rules(
+        model.max_depth,
+        np.asarray(node_budget, dtype=float),
+        model.soft,
+        model.overflow,
+        model.min_gain,
+        model.min_samples_leaf,
+    )
 
-    def _usual_node_budget(self) -> float:
-        """Return an equal share of everything for each level, but no less than any one feature costs."""
-        dearest = Ledger(self.cost_model_).prices.max()
-        return max(self.cost_model_.total / self.max_depth, dearest)
 
-    def _refuse_bad_parameters(self) -> None:
-        owner = type(self).__name__
-        if not isinstance(self.max_depth, int | np.integer) or self.max_depth is True or self.max_depth < 1:
-            raise ValueError(
-                f"{owner}: max_depth is {self.max_depth!r}; expected a whole number of levels, at least 1."
-            )
-        for name in ("soft", "fit_intercept"):
-            if not isinstance(value := getattr(self, name), bool | np.bool_):
-                raise ValueError(f"{owner}: {name} is {value!r}; expected True or False.")
-        if self.overflow not in ("stop", "skip"):
-            raise ValueError(f"{owner}: overflow is {self.overflow!r}; expected 'stop' or 'skip'.")
-        for name, minimum in (("min_gain", 0), ("min_samples_leaf", 1)):
-            if not is_number(value := getattr(self, name), minimum):
-                raise ValueError(f"{owner}: {name} is {value!r}; expected a number of at least {minimum}.")
-        if self.node_budget is not None:
-            self._refuse_bad_node_budget(owner)
+def _usual_node_budget(model: _ASTC) -> float:
+    """Return the total cost divided by the number of levels, or the price of the most expensive feature if larger."""
+    most_expensive = Ledger(model.cost_model_).prices.max()
+    return max(model.cost_model_.total / model.max_depth, most_expensive)
 
-    def _refuse_bad_node_budget(self, owner: str) -> None:
-        try:
-            budgets = np.asarray(self.node_budget, dtype=float)
-        except (TypeError, ValueError):
-            budgets = np.array(np.nan)
-        lengths = (self.max_depth, 2**self.max_depth - 1)
-        if not (budgets >= 0).all() or budgets.shape not in ((), *((n,) for n in lengths)):
-            raise ValueError(
-                f"{owner}: node_budget is {self.node_budget!r}; expected one allowance of at least 0, "
-                f"one per depth ({lengths[0]}), or one per node of the full tree ({lengths[1]})."
-            )
+
+def _report(k: int, node: GrownNode, tree: LinearTree, ids: Sequence[Feature]) -> NodeReport:
+    return NodeReport(
+        node=k,
+        depth=int(tree.depth[k]),
+        n_samples=node.n_samples,
+        features=tuple(ids[f] for f in node.features),
+        bought=tuple(ids[f] for f in node.bought),
+        spend=float(tree.step_cost[k]),
+        r2=node.r2,
+        gamma=node.gamma,
+        guarantee=1.0 - math.exp(-node.gamma),
+    )
+
+
+def _refuse_bad_parameters(model: _ASTC) -> None:
+    refuse_unless = model._refuse_unless
+    refuse_unless(is_whole(model.max_depth, 1), "max_depth", model.max_depth, "a whole number of levels, at least 1")
+    for name in ("soft", "fit_intercept"):
+        refuse_unless(is_flag(value := getattr(model, name)), name, value, "True or False")
+    refuse_unless(model.overflow in ("stop", "skip"), "overflow", model.overflow, "'stop' or 'skip'")
+    for name, minimum in (("min_gain", 0), ("min_samples_leaf", 1)):
+        value = getattr(model, name)
+        refuse_unless(is_number(value, minimum), name, value, f"a number of at least {minimum}")
+    if model.node_budget is not None:
+        _refuse_bad_node_budget(model)
+
+
+def _refuse_bad_node_budget(model: _ASTC) -> None:
+    try:
+        budgets = np.asarray(model.node_budget, dtype=float)
+    except (TypeError, ValueError):
+        budgets = np.array(np.nan)
+    n_levels, n_nodes = model.max_depth, 2**model.max_depth - 1
+    fine = bool((budgets >= 0).all()) and budgets.shape in ((), (n_levels,), (n_nodes,))
+    expected = f"one number of at least 0, one per depth ({n_levels}), or one per node of the full tree ({n_nodes})"
+    model._refuse_unless(fine, "node_budget", model.node_budget, expected)
 
 
 class ASTCRegressor(_ASTC, BudgetedRegressor):
-    """Approximately submodular tree of linear regressors: each node buys what explains its rows best for its price.
+    """Approximately submodular tree of linear regressors.
+
+    Each node buys the features that explain its rows best per cost.
 
     Parameters
     ----------
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means a cost of 1 for each feature.
     max_depth : int, default=5
-        Levels of the tree: at most ``2**max_depth - 1`` nodes, ``max_depth`` of them on a path.
-    node_budget : float, sequence or None
-        What a node may spend on features its path has not bought: one number, one per depth, or one per node of the
-        full tree in level order (the upper child first). ``None`` allows the total cost divided by ``max_depth``, or
-        the price of the dearest feature if that is more.
+        Number of levels of the tree. A tree has at most ``2**max_depth - 1`` nodes, and a path ``max_depth`` nodes.
+    node_budget : float, sequence of float or None, default=None
+        What a node may spend on features that its path has not bought: one number, one number per depth, or one per
+        node of the full tree in level order, where the upper child comes first. None means the total cost divided by
+        ``max_depth``, or the price of the most expensive feature if that is larger.
     soft : bool, default=False
-        Train each node on all rows, weighted by the product of sigmoids of reaching it, instead of on the rows
-        that do. The sigmoid is taken of the score in standard deviations of the target. Prediction is hard.
+        Whether to fit each node on all rows, weighted by the probability of reaching the node, instead of on the rows
+        that reach it. The probability is a product of sigmoids, one per split: ``1 / (1 + exp(-(s - t) / d))`` for the
+        upper child, with score s, threshold t and standard deviation d of the targets. Prediction is the same in both
+        cases: each row follows one path.
     overflow : {"stop", "skip"}, default="stop"
-        When the best candidate does not fit into the node's allowance: end there, as in the paper, or go on with the
-        best that does.
+        What to do if the feature with the largest gain per cost exceeds the node budget: "stop" completes the node, as
+        in the paper; "skip" continues with the best feature that does not exceed it.
     min_gain : float, default=1e-4
-        A feature whose units are all paid is taken at no charge while it adds more than this to R².
+        A feature that costs nothing more, because its units are paid for, is added if it increases R² by more than
+        this.
     fit_intercept : bool, default=True
-        Whether the nodes' models have an intercept.
+        Whether the linear models of the nodes have an intercept.
     min_samples_leaf : float, default=20
-        A node is split only if each child gets this many rows.
-    random_state : int, RandomState or None
-        Not used: growing the tree leaves nothing to chance. Here because users expect it.
+        A node is split only if each child gets at least this number of rows.
+    random_state : int, RandomState instance or None, default=None
+        Not used, because growing the tree is deterministic. It exists for consistency with other estimators.
 
     Attributes
     ----------
     tree_ : LinearTree
         The fitted nodes.
     nodes_ : list of NodeReport
-        Per node its features, spend, R² and the guarantee of its greedy selection.
+        Features, spend, R² and guarantee of each node.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if X had any.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X. It exists only if all columns have names.
 
     References
     ----------
-    Kusner, Chen, Zhou, Xu, Weinberger, Chen (2014). Feature-Cost Sensitive Learning with Submodular Trees of
-    Classifiers. AAAI.
+    M. J. Kusner, W. Chen, Q. Zhou, Z. Xu, K. Q. Weinberger, Y. Chen (2014). Feature-Cost Sensitive Learning with
+    Submodular Trees of Classifiers. AAAI.
 
     Examples
     --------
-    A perfect model of the quadrants needs two signs at 1 and one dear feature at 10 for every row, 12 in all:
+    A perfect model of the quadrants needs, for every row, two signs at a price of 1 each and one feature at a price
+    of 10, together 12:
 
     >>> from thrifty import ASTCRegressor
     >>> from thrifty.datasets import make_quadrants
@@ -225,55 +249,61 @@ class ASTCRegressor(_ASTC, BudgetedRegressor):
 
 
 class ASTCClassifier(_ASTC, BudgetedClassifier):
-    """Approximately submodular tree of classifiers: each node buys what separates its rows best for its price.
+    """Approximately submodular tree of linear classifiers.
 
-    Two classes are fitted as targets of +-1; more share one selection over one-hot targets, and are routed by the
-    direction in which their scores vary most.
+    Each node buys the features that separate the classes of its rows best per cost. Two classes are one target of +-1.
+    More classes are one-hot targets: all of them share one selection of features, and a row is sent to a child by the
+    linear combination of its scores that has the largest variance. The scores are calibrated to log-odds.
 
     Parameters
     ----------
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means a cost of 1 for each feature.
     max_depth : int, default=5
-        Levels of the tree: at most ``2**max_depth - 1`` nodes, ``max_depth`` of them on a path.
-    node_budget : float, sequence or None
-        What a node may spend on features its path has not bought: one number, one per depth, or one per node of the
-        full tree in level order (the upper child first). ``None`` allows the total cost divided by ``max_depth``, or
-        the price of the dearest feature if that is more.
+        Number of levels of the tree. A tree has at most ``2**max_depth - 1`` nodes, and a path ``max_depth`` nodes.
+    node_budget : float, sequence of float or None, default=None
+        What a node may spend on features that its path has not bought: one number, one number per depth, or one per
+        node of the full tree in level order, where the upper child comes first. None means the total cost divided by
+        ``max_depth``, or the price of the most expensive feature if that is larger.
     soft : bool, default=False
-        Train each node on all rows, weighted by the product of sigmoids of reaching it, instead of on the rows
-        that do. The sigmoid is taken of the score in standard deviations of the target. Prediction is hard.
+        Whether to fit each node on all rows, weighted by the probability of reaching the node, instead of on the rows
+        that reach it. The probability is a product of sigmoids, one per split: ``1 / (1 + exp(-(s - t) / d))`` for the
+        upper child, with score s, threshold t and standard deviation d of the targets. Prediction is the same in both
+        cases: each row follows one path.
     overflow : {"stop", "skip"}, default="stop"
-        When the best candidate does not fit into the node's allowance: end there, as in the paper, or go on with the
-        best that does.
+        What to do if the feature with the largest gain per cost exceeds the node budget: "stop" completes the node, as
+        in the paper; "skip" continues with the best feature that does not exceed it.
     min_gain : float, default=1e-4
-        A feature whose units are all paid is taken at no charge while it adds more than this to R².
+        A feature that costs nothing more, because its units are paid for, is added if it increases R² by more than
+        this.
     fit_intercept : bool, default=True
-        Whether the nodes' models have an intercept.
+        Whether the linear models of the nodes have an intercept.
     min_samples_leaf : float, default=20
-        A node is split only if each child gets this many rows.
-    random_state : int, RandomState or None
-        Not used: growing the tree leaves nothing to chance. Here because users expect it.
+        A node is split only if each child gets at least this number of rows.
+    random_state : int, RandomState instance or None, default=None
+        Not used, because growing the tree is deterministic. It exists for consistency with other estimators.
 
     Attributes
     ----------
     tree_ : LinearTree
         The fitted nodes.
     nodes_ : list of NodeReport
-        Per node its features, spend, R² and the guarantee of its greedy selection.
+        Features, spend, R² and guarantee of each node.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in the order of the columns of ``predict_proba``.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
-    classes_ : ndarray of shape (n_classes,)
-        The classes, in the order of ``predict_proba``'s columns.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if X had any.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X. It exists only if all columns have names.
 
     References
     ----------
-    Kusner, Chen, Zhou, Xu, Weinberger, Chen (2014). Feature-Cost Sensitive Learning with Submodular Trees of
-    Classifiers. AAAI.
+    M. J. Kusner, W. Chen, Q. Zhou, Z. Xu, K. Q. Weinberger, Y. Chen (2014). Feature-Cost Sensitive Learning with
+    Submodular Trees of Classifiers. AAAI.
 
     Examples
     --------

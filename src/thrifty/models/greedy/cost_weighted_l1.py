@@ -1,54 +1,54 @@
-"""The single cost-weighted l1 model that the tree papers compare with.
+"""One sparse linear model for all rows, with an l1 penalty that is weighted by the costs of the features.
 
-One sparse linear model for all rows: squared loss plus ``cost_weight`` times the sum of cost times |weight|, on
-columns and targets of unit variance. Features are weighed by what each costs on its own, and several targets (one
-per class) share one selection through the group norm. The weights are then refitted on the support without penalty.
+It is the baseline that the papers on ASTC and CSTC compare with. A lasso selects the features (see `weighted_lasso`).
+Then the weights of the selected features are refitted without the penalty.
 
-Every row buys the same. The support is held as a chain of nested models in the order in which the penalty let the
-features in, so that a capped row is answered by the longest affordable prefix.
+Every row buys the same features. They are stored as a chain of nested models, in the order in which features enter as
+the penalty decreases. A row with a cap is answered by the longest prefix of the chain that it can afford.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.linear_model import lasso_path
 
-from thrifty.costs import CostModel, Ledger
-from thrifty.models.greedy.answers import log_odds_answer, plain_answer
+from thrifty.models.greedy.score_weights import score_weights
+from thrifty.models.greedy.weighted_lasso import WeightedLasso
 from thrifty.models.least_squares.calibration import prior_scores
 from thrifty.models.least_squares.forward_fit import ForwardFit
-from thrifty.models.least_squares.moments import Moments, TrainingRows
+from thrifty.models.least_squares.moments import FilledRows, Moments
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.linear_nodes.tree import END, LinearNode, LinearTree
 from thrifty.models.parameters import ascending_cost_weights
 from thrifty.models.tasks import BudgetedClassifier, BudgetedRegressor
 
-# A feature that costs nothing still has to earn its place: it is penalised as if it cost this share of the mean.
-SMALLEST_PRICE = 1e-3
-LONGEST_CHAIN = 32  # prefixes that can answer a capped row
-GRID_POINTS = 50  # steps from the penalty that admits nothing down to the one asked for
+LONGEST_CHAIN = 32  # largest number of prefixes that can answer rows with a cap
 
 
 class _CostWeightedL1(TreeEstimator):
-    """The algorithm, whatever the targets."""
+    """The cost-weighted l1 model for any targets."""
+
+    support_: np.ndarray
 
     def __init__(self, *, costs: Any = None, cost_weight: float = 0.01):
         self.costs = costs
         self.cost_weight = cost_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
-        """Select features under the penalty and refit on them.
+        """Select features with the penalty, then refit their weights without it.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
+            Training rows. NaN means that a value is unavailable; it is replaced by the mean of its column.
         y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        qid : array-like of shape (n,), optional
-            The query of each row. The model is fitted to the relevance labels in y and does not use the queries.
+            Targets or classes; for ranking, the relevance of each document.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row.
+        qid : array-like of shape (n,), default=None
+            The query of each row. The model is fitted to the targets in y and does not use the queries.
 
         Returns
         -------
@@ -56,8 +56,8 @@ class _CostWeightedL1(TreeEstimator):
             The fitted estimator.
         """
         ascending_cost_weights([self.cost_weight], type(self).__name__)
-        problem = self._pose(X, y, sample_weight, qid)
-        return self._settle(problem, problem.supports([self.cost_weight])[0])
+        lasso = self._lasso(X, y, sample_weight, qid)
+        return self._refit(lasso, lasso.supports([self.cost_weight])[0])
 
     def path(
         self,
@@ -68,115 +68,126 @@ class _CostWeightedL1(TreeEstimator):
         cost_weights: Iterable[float] | None = None,
         qid: Any = None,
     ) -> list[Self]:
-        """Return one fitted model per cost weight, from the one that buys least to the one that buys most.
+        """Return one fitted model per cost weight, from the largest cost weight to the smallest.
 
-        All come from a single warm-started solution path. By default a hundred cost weights are taken, from the
-        smallest that buys nothing to a thousandth of it; where features differ in price by more than that, pass
-        smaller ones.
+        All models come from one solution path, which takes much less time than as many fits.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Training rows.
+        y : array-like of shape (n,)
+            Targets or classes; for ranking, the relevance of each document.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row.
+        cost_weights : iterable of float, default=None
+            The cost weights. By default `usual_cost_weights`: a hundred, from the smallest one that buys nothing down
+            to a thousandth of it. If prices differ by more than a factor of a thousand, pass smaller ones as well.
+        qid : array-like of shape (n,), default=None
+            The query of each row. The models do not use it.
+
+        Returns
+        -------
+        list of estimators
+            In descending order of their cost weights: the first models buy least.
         """
         template = clone(self)
-        problem = template._pose(X, y, sample_weight, qid)
+        lasso = template._lasso(X, y, sample_weight, qid)
         if cost_weights is None:
-            cost_weights = problem.usual_weights
-        ordered = ascending_cost_weights(cost_weights, type(self).__name__)[::-1]
-        settled: dict[tuple[int, ...], Self] = {}  # neighbours on the path often share their support
+            cost_weights = lasso.usual_cost_weights
+        descending = ascending_cost_weights(cost_weights, type(self).__name__)[::-1]
+        fitted: dict[tuple[int, ...], Self] = {}  # neighbours on the path often have the same support
         models = []
-        for weight, support in zip(ordered, problem.supports(ordered), strict=True):
-            known = settled.get(tuple(support))
-            model = copy(known) if known else copy(template)._settle(problem, support)
-            settled[tuple(support)] = model
+        for weight, support in zip(descending, lasso.supports(descending), strict=True):
+            known = fitted.get(tuple(support))
+            model = copy(known) if known else copy(template)._refit(lasso, support)
+            fitted[tuple(support)] = model
             models.append(model.set_params(cost_weight=weight))
         return models
 
     def usual_cost_weights(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
-        """Return the cost weights that ``path`` takes by default for these rows, the largest first."""
-        return clone(self)._pose(X, y, sample_weight).usual_weights
+        """Return the cost weights that `path` uses by default.
 
-    def _pose(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> "_Problem":
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Training rows.
+        y : array-like of shape (n,)
+            Targets or classes.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        ndarray of shape (100,)
+            In descending order.
+        """
+        return clone(self)._lasso(X, y, sample_weight).usual_cost_weights
+
+    def _lasso(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> WeightedLasso:
         rows = self._validated(X, y, sample_weight, qid)
         targets = self._targets(rows.y)
-        prior = prior_scores(targets, rows.weight, is_classifier(self))
-        return _Problem(TrainingRows(rows.X, targets, rows.weight), self.cost_model_, prior)
+        return WeightedLasso(FilledRows(rows.X, targets, rows.weight), self.cost_model_)
 
-    def _settle(self, problem: "_Problem", support: np.ndarray) -> Self:
-        """Refit on the support, given in the order it entered, and keep its prefixes as a chain."""
-        fit, answer = ForwardFit(problem.moments), log_odds_answer if is_classifier(self) else plain_answer
-        nodes: list[LinearNode] = []
-        for group in np.array_split(support, min(max(len(support), 1), LONGEST_CHAIN)):
-            buys = [int(feature) for feature in np.sort(group) if fit.admit(int(feature))]
-            weights, intercepts = answer(fit)
-            onward = len(nodes) + 1
-            nodes.append(LinearNode(buys, weights, intercepts, weights[0], upper=onward, lower=onward))
-        nodes[-1].upper = nodes[-1].lower = END
-        self.support_ = np.array(fit.selected, dtype=int)
-        self.tree_ = LinearTree(nodes, problem.prior, self.cost_model_, problem.data.fill)
+    def _refit(self, lasso: WeightedLasso, support: np.ndarray) -> Self:
+        """Refit the features of a support without penalty and store its prefixes as a chain."""
+        data, classification = lasso.data, is_classifier(self)
+        nodes, self.support_ = _nested_models(lasso.moments, support, classification)
+        prior = prior_scores(data.targets, data.count, classification)
+        self.tree_ = LinearTree(nodes, prior, self.cost_model_, data.fill)
         return self
 
 
-class _Problem:
-    """A lasso whose columns are divided by their prices, which is the lasso with each weight times its price."""
-
-    def __init__(self, data: TrainingRows, cost_model: CostModel, prior: np.ndarray):
-        self.data, self.prior = data, prior
-        self.moments = Moments(data, np.arange(len(data.X)), data.count)
-        prices = Ledger(cost_model).prices  # of each feature on its own
-        prices = np.maximum(prices, SMALLEST_PRICE * prices.mean()) if prices.any() else np.ones_like(prices)
-        deviation = np.sqrt(self.moments.variances() / self.moments.weight)
-        scale = np.divide(1.0, deviation * prices, out=np.zeros_like(prices), where=deviation > 0)
-        row_scale = np.sqrt(data.count / data.count.mean())[:, None]
-        self.columns = np.asfortranarray(row_scale * (data.X - data.origin.features) * scale)
-        variance = self.moments.target_variances().sum() / self.moments.weight
-        self.targets = row_scale * (data.targets - data.origin.targets) / np.sqrt(variance if variance > 0 else 1.0)
-        correlations = np.linalg.norm(self.columns.T @ self.targets, axis=1) / len(self.targets)
-        self.largest_weight = float(correlations.max())  # the smallest cost weight that admits no feature
-
-    @property
-    def usual_weights(self) -> np.ndarray:
-        """A hundred, down to a thousandth of the largest."""
-        return self.largest_weight * np.geomspace(1.0, 1e-3, 100)
-
-    def supports(self, cost_weights: Sequence[float]) -> list[np.ndarray]:
-        """Return the features admitted at each (decreasing) cost weight, in the order they came in."""
-        if self.largest_weight == 0:  # constant targets, or constant columns
-            return [np.arange(0)] * len(cost_weights)
-        coefficients, grid = self._solution_path(cost_weights)
-        active = (coefficients != 0).any(axis=0)  # (n_features, n_grid)
-        entry = np.where(active.any(axis=1), active.argmax(axis=1), active.shape[1])
-        order = np.argsort(entry, kind="stable")
-        return [
-            order if weight == 0 else order[active[order, np.searchsorted(-grid, -weight)]] for weight in cost_weights
-        ]
-
-    def _solution_path(self, cost_weights: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients (n_targets, n_features, n_grid) on a decreasing grid that holds the cost weights."""
-        smallest = min((w for w in cost_weights if w > 0), default=self.largest_weight / 1e3)
-        descent = np.geomspace(max(self.largest_weight, smallest), smallest, GRID_POINTS)
-        grid = np.unique([*descent, *(w for w in cost_weights if w > 0)])[::-1]
-        targets = self.targets if self.targets.shape[1] > 1 else self.targets[:, 0]
-        _, coefficients, _ = lasso_path(self.columns, targets, alphas=grid, max_iter=20_000)
-        return coefficients.reshape(self.targets.shape[1], -1, len(grid)), grid
+def _nested_models(moments: Moments, support: np.ndarray, classification: bool) -> tuple[list[LinearNode], np.ndarray]:
+    """Return a chain of models, each with a few more features than the one before, and the features in use."""
+    fit = ForwardFit(moments)
+    nodes: list[LinearNode] = []
+    for group in np.array_split(support, min(max(len(support), 1), LONGEST_CHAIN)):
+        buys = [int(feature) for feature in np.sort(group) if fit.add_if_usable(int(feature))]
+        weights, intercepts = score_weights(fit, classification)
+        following = len(nodes) + 1
+        nodes.append(LinearNode(buys, weights, intercepts, weights[0], upper=following, lower=following))
+    nodes[-1].upper = nodes[-1].lower = END
+    return nodes, np.array(fit.selected, dtype=int)
 
 
 class CostWeightedL1Regressor(_CostWeightedL1, BudgetedRegressor):
-    """One sparse linear regression for all rows, dear features penalised in proportion to their cost.
+    """One sparse linear regression for all rows, with a penalty in proportion to the costs of the features.
 
     Parameters
     ----------
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means a cost of 1 for each feature.
     cost_weight : float, default=0.01
-        Penalty per unit of cost, on columns and targets of unit variance.
+        Penalty per unit of cost, for columns and targets of unit variance. A larger value buys fewer features; 0 buys
+        all of them.
 
     Attributes
     ----------
     support_ : ndarray of int
-        The features bought, in the order in which they entered the model.
+        The features that every row buys, in the order in which they entered the model.
     tree_ : LinearTree
-        A chain: its k-th node is the model on the features of the first k steps.
+        A chain of nested models. Each node adds features to the model of the node before.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X. It exists only if all columns have names.
+
+    References
+    ----------
+    R. Tibshirani (1996). Regression Shrinkage and Selection via the Lasso. Journal of the Royal Statistical Society B
+    58.
+    M. J. Kusner, W. Chen, Q. Zhou, Z. Xu, K. Q. Weinberger, Y. Chen (2014). Feature-Cost Sensitive Learning with
+    Submodular Trees of Classifiers. AAAI. It compares ASTC with this model.
 
     Examples
     --------
-    No dear feature of the quadrants serves all rows, so a single model settles for the two signs at 1 each:
+    In the quadrants each expensive feature is useful for only a part of the rows. So a model that buys the same
+    features for all rows buys only the two signs, at a price of 1 each:
 
     >>> from thrifty import CostWeightedL1Regressor
     >>> from thrifty.datasets import make_quadrants
@@ -188,24 +199,41 @@ class CostWeightedL1Regressor(_CostWeightedL1, BudgetedRegressor):
 
 
 class CostWeightedL1Classifier(_CostWeightedL1, BudgetedClassifier):
-    """One sparse linear classifier for all rows, dear features penalised in proportion to their cost.
+    """One sparse linear classifier for all rows, with a penalty in proportion to the costs of the features.
 
-    Targets are +-1 for two classes and one-hot for more; the refitted scores are calibrated to log-odds.
+    Two classes are one target of +-1, more classes are one-hot targets. The refitted scores are calibrated to log-odds.
 
     Parameters
     ----------
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means a cost of 1 for each feature.
     cost_weight : float, default=0.01
-        Penalty per unit of cost, on columns and targets of unit variance.
+        Penalty per unit of cost, for columns and targets of unit variance. A larger value buys fewer features; 0 buys
+        all of them.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
     support_ : ndarray of int
-        The features bought, in the order in which they entered the model.
+        The features that every row buys, in the order in which they entered the model.
     tree_ : LinearTree
-        A chain: its k-th node is the model on the features of the first k steps.
+        A chain of nested models. Each node adds features to the model of the node before.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in the order of the columns of ``predict_proba``.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X. It exists only if all columns have names.
+
+    References
+    ----------
+    R. Tibshirani (1996). Regression Shrinkage and Selection via the Lasso. Journal of the Royal Statistical Society B
+    58.
+    M. J. Kusner, W. Chen, Q. Zhou, Z. Xu, K. Q. Weinberger, Y. Chen (2014). Feature-Cost Sensitive Learning with
+    Submodular Trees of Classifiers. AAAI. It compares ASTC with this model.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Least squares of the rows at a node: their moments, a model grown feature by feature, calibrated log-odds."""
+"""Least squares on the rows at a node: second moments, forward selection of features, calibrated log-odds."""

@@ -1,9 +1,12 @@
-"""Least squares grown one feature at a time: a pivoted Cholesky factorisation of the node's covariance.
+"""Least squares with features added one at a time, by a pivoted Cholesky factorisation of the covariance matrix.
 
-For every column that is not in the model yet, the part of it that the model cannot explain is known only through
-two numbers, its variance and its covariance with the targets. They give the gain in R² of eq. (11) of Kusner et al.
-(2014), and adding a feature updates them in O(k d), whatever the number of rows. This is the paper's Gram-Schmidt
-process, carried out on X'X instead of X.
+For every feature that is not in the model, two numbers are kept: the variance that the model does not explain, and the
+covariance of this unexplained part with the targets. They give the gain in R² of eq. (11) of Kusner et al. (2014):
+
+    gain of feature j = |covariance of j with the targets|² / (unexplained variance of j * variance of the targets)
+
+Adding a feature to a model of k features updates these numbers in O(k d) operations, independent of the number of
+rows. The paper uses a Gram-Schmidt process on X; this is the same process on X'X.
 """
 
 import numpy as np
@@ -11,69 +14,72 @@ from scipy.linalg import solve_triangular
 
 from thrifty.models.least_squares.moments import Moments
 
-COLLINEAR = 1e-10  # share of a column's variance below which the rest of it counts as rounding error
+COLLINEAR = 1e-10  # an unexplained share of a feature's variance below this may be rounding error
 
 
 class ForwardFit:
-    """A least-squares model with intercept of a node's targets on the features added so far.
+    """A least-squares model of a node's targets on the features added so far.
+
+    Parameters
+    ----------
+    moments : Moments
+        Moments of the rows that the model is fitted to.
 
     Attributes
     ----------
-    moments : Moments
-        Of the rows it is fitted to.
     selected : list of int
-        The features in the model, in the order they were added.
+        The features in the model, in the order in which they were added.
     r2 : float
-        Share of the targets' total variance explained.
+        Share of the total variance of the targets that the model explains.
     """
 
     def __init__(self, moments: Moments):
         self.moments = moments
         self._variance = moments.variances()
-        self._rest = self._variance.copy()  # variance of each column that the model cannot explain
-        self._cross = moments.target_covariances()  # its covariance with the targets
+        self._unexplained = self._variance.copy()  # variance of each feature that the model does not explain
+        self._cross = moments.target_covariances()  # covariance of this unexplained part with the targets
         self._target_variance = moments.target_variances().sum()
         self._explained = 0.0
-        self._factor = np.empty((8, len(self._rest)))  # rows of L^-1 X'X, L the Cholesky factor
+        self._factor = np.empty((8, len(self._variance)))  # rows of L^-1 X'X, where L is the Cholesky factor
         self._loadings = np.empty((8, self._cross.shape[1]))  # rows of L^-1 X'y
         self.selected: list[int] = []
 
     @property
     def r2(self) -> float:
-        """Share of the targets' total variance explained; 1 if there is none to explain."""
+        """Share of the total variance of the targets that the model explains; 1 if the targets are constant."""
         return self._explained / self._target_variance if self._target_variance > 0 else 1.0
 
     def usable(self) -> np.ndarray:
-        """Mark the columns that are neither in the model nor, to working precision, a combination of it."""
-        return self._rest > COLLINEAR * self._variance
+        """Mark the features that are not in the model and, up to rounding, not a linear combination of its features."""
+        return self._unexplained > COLLINEAR * self._variance
 
     def gains(self) -> np.ndarray:
-        """Return what each column would add to R², zero for those not usable."""
-        gains = np.zeros(len(self._rest))
+        """Return by how much each feature would increase R²; 0 for features that are not usable."""
+        gains = np.zeros(len(self._unexplained))
         usable = self.usable()
         if self._target_variance > 0:
             explained = np.einsum("ij,ij->i", self._cross[usable], self._cross[usable])
-            gains[usable] = explained / (self._rest[usable] * self._target_variance)
+            gains[usable] = explained / (self._unexplained[usable] * self._target_variance)
         return gains
 
     def add(self, feature: int) -> None:
-        """Bring a feature into the model."""
+        """Add a usable feature to the model."""
         k = len(self.selected)
         if k == len(self._factor):
             self._factor = np.concatenate([self._factor, np.empty_like(self._factor)])
             self._loadings = np.concatenate([self._loadings, np.empty_like(self._loadings)])
-        norm = np.sqrt(self._rest[feature])
+        norm = np.sqrt(self._unexplained[feature])
         line = (self.moments.covariance(feature) - self._factor[:k, feature] @ self._factor[:k]) / norm
         loading = self._cross[feature] / norm
         self._factor[k], self._loadings[k] = line, loading
-        self._rest -= line * line
-        self._rest[feature] = 0.0
+        self._unexplained -= line * line
+        self._unexplained[feature] = 0.0
         self._cross -= np.outer(line, loading)
         self._explained += loading @ loading
         self.selected.append(feature)
 
-    def admit(self, feature: int) -> bool:
-        """Bring a feature into the model if it is usable, and tell whether it was."""
+    def add_if_usable(self, feature: int) -> bool:
+        """Add a feature to the model if it is usable, and return whether it was added."""
         usable = bool(self.usable()[feature])
         if usable:
             self.add(feature)
@@ -90,13 +96,23 @@ class ForwardFit:
         return loadings.T @ loadings
 
     def leverages(self, values: np.ndarray) -> np.ndarray:
-        """Return x' (Σ w x x')^-1 x, intercept included, of rows given by their selected features."""
+        """Return the leverage x' (Σ w x x')^-1 x of each row, where x contains 1 if there is an intercept.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, n_selected)
+            The selected features of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
         centred = values - self.moments.mean[self.selected]
         whitened = solve_triangular(self._cholesky(), centred.T, lower=True)
         return np.einsum("ij,ij->j", whitened, whitened) + self.moments.centring
 
     def smallest_eigenvalue(self) -> float:
-        """Return lambda_min of the correlation matrix of the selected features; 1 for an empty model."""
+        """Return the smallest eigenvalue of the correlation matrix of the selected features; 1 for an empty model."""
         if not self.selected:
             return 1.0
         scaled = self._cholesky() / np.sqrt(self._variance[self.selected])[:, None]

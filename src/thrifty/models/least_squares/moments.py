@@ -1,15 +1,17 @@
-"""Second moments of the rows at a node: all that greedy least squares needs to know of them.
+"""Second moments of the rows at a node. Greedy least squares needs no other information about the rows.
 
-Three ways to pay for as little as possible:
+The work is kept small in three ways:
 
-- X'y and the column variances take a pass over the node's rows each;
-- columns of X'X are computed when a feature is selected, a pass each, until so many have been asked for that one
-  blocked symmetric product of everything is the cheaper way;
-- a child's moments are its parent's minus its sibling's, so that a level of the tree costs half a pass.
+- X'y and the column variances take one pass over the rows of the node each.
+- A column of X'X is computed when its feature is selected, with one pass per column. Once many columns are needed,
+  one blocked symmetric product computes all of them faster.
+- The moments of a child are those of its parent minus those of its sibling. So a level of the tree takes half a pass.
 
-Sums are taken about an origin, at first the means of the whole training set, so that little cancels. Where a node's
-rows lie so far from it, or its sibling's so much farther, that too little of a column's variance is left after the
-subtractions, the node's moments are taken anew about its own means.
+All sums are taken of x - origin, at first with the means of the whole training set as origin, so that subtractions
+lose few digits. If the rows of a node lie so far from the origin that too few digits of a column's variance are left,
+the moments of the node are computed again with its own means as origin.
+
+In the comments, w is the weight of a row, x its features and y its targets.
 """
 
 from collections.abc import Sequence
@@ -20,26 +22,43 @@ import numpy as np
 from thrifty.kernels.moments import gather, products, squares
 from thrifty.kernels.threads import over_rows
 
-# A column is a pass at memory speed, the full product runs at BLAS-3 speed: on current machines the latter costs
-# as much as about d / 24 passes.
+# A pass over the rows runs at the speed of memory, the full product at the speed of BLAS 3. On current machines the
+# full product takes as long as about n_features / 24 passes.
 PASSES_PER_PRODUCT = 24
-TRUSTED = 1e-4  # smallest share of what was summed up that may be left of a column as its variance
-NOISE = 1e-14  # spread, relative to its mean, that a constant column can show through rounding
+SMALLEST_SHARE = 1e-4  # a variance that is a smaller share of the terms it was computed from may be rounding error
+ROUNDING = 1e-14  # standard deviation, relative to the mean, that rounding can give to a constant column
 BLOCK_ROWS = 8192  # rows copied at a time for the full product
 
 
 class PerColumn(NamedTuple):
-    """One number for each feature and each target: an origin that moments are taken about, or second moments."""
+    """One number for each feature and one for each target, such as an origin or sums of squares."""
 
     features: np.ndarray
     targets: np.ndarray
 
 
-class TrainingRows:
-    """The rows a model is fitted on: features, targets (n, n_targets) and how many times each row counts.
+class FilledRows:
+    """Training rows whose missing values (NaN) are replaced by column means.
 
-    Missing values (NaN) are replaced by the mean of their column, which `fill` keeps for prediction. With
-    ``centred=False`` moments are about zero, for models without intercept.
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+        Features; they may contain NaN.
+    targets : ndarray of shape (n, n_targets)
+        Targets.
+    count : ndarray of shape (n,)
+        How often each row counts.
+    centred : bool, default=True
+        Whether models of the rows have an intercept. Otherwise moments are taken about zero.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, n_features)
+        Features without NaN. This is the given array if nothing is missing.
+    fill : ndarray of shape (n_features,)
+        The weighted column means, which also replace NaN at prediction; 0 for a column without any value.
+    origin : PerColumn
+        What moments are taken about: the weighted means, or zeros if `centred` is False.
     """
 
     def __init__(self, X: np.ndarray, targets: np.ndarray, count: np.ndarray, centred: bool = True):
@@ -49,8 +68,8 @@ class TrainingRows:
             X, self.fill = _filled(X, count)
         self.X = X
         self.targets = targets
-        nowhere = PerColumn(np.zeros(X.shape[1]), np.zeros(targets.shape[1]))
-        self.origin = PerColumn(self.fill, count @ targets / count.sum()) if centred else nowhere
+        zeros = PerColumn(np.zeros(X.shape[1]), np.zeros(targets.shape[1]))
+        self.origin = PerColumn(self.fill, count @ targets / count.sum()) if centred else zeros
 
 
 class Moments:
@@ -58,22 +77,23 @@ class Moments:
 
     Parameters
     ----------
-    data : TrainingRows
+    data : FilledRows
+        The training rows.
     rows : ndarray of int
-        Which of them are at the node.
-    weight : ndarray, one per row in `rows`
-        How much each counts (its count times its probability of being here).
-    held : sequence of int
-        Columns of X'X that will be needed in any case.
-    ahead : float
-        About how many more will be asked for.
-    origin : PerColumn, optional
-        What they are taken about; that of the data by default.
+        Positions of the rows at the node.
+    weight : ndarray of shape (n_rows_at_node,)
+        Weight of each row at the node: its count times its probability of being there.
+    held : sequence of int, default=()
+        Features whose columns of X'X are needed in any case.
+    ahead : float, default=0
+        Expected number of further columns of X'X that will be needed.
+    origin : PerColumn, default=None
+        What the moments are taken about. By default the origin of the data.
     """
 
     def __init__(
         self,
-        data: TrainingRows,
+        data: FilledRows,
         rows: np.ndarray,
         weight: np.ndarray,
         held: Sequence[int] = (),
@@ -83,15 +103,15 @@ class Moments:
         self.data, self.rows, self.row_weight = data, rows, weight
         self.origin = origin or data.origin
         self.weight = weight.sum()
-        self._columns: dict[int, np.ndarray] = {}  # of X'X, as far as they are known
-        if self._better_all_at_once(len(held) + ahead):
-            self._take_full_product()
+        self._columns: dict[int, np.ndarray] = {}  # the columns of X'X computed so far
+        if self._prefers_full_product(len(held) + ahead):
+            self._compute_full_product()
         else:
-            self._take_passes()
-            self.want(held)
-        self._summed_up = PerColumn(self.squares, self.target_squares)  # what rounding errors are relative to
+            self._compute_by_passes()
+            self.require_columns(held)
+        self._magnitude = PerColumn(self.squares, self.target_squares)  # what rounding errors are relative to
 
-    def _take_passes(self) -> None:
+    def _compute_by_passes(self) -> None:
         targets = self.data.targets[self.rows] - self.origin.targets
         factors = self.row_weight[:, None] * np.column_stack([np.ones(len(targets)), targets])
         sums = _products(self.data.X, self.rows, self.origin.features, factors)
@@ -100,8 +120,8 @@ class Moments:
         self.target_sums = self.row_weight @ targets
         self.target_squares = self.row_weight @ targets**2
 
-    def _take_full_product(self) -> None:
-        """Take the same from the full product, in which a column of ones and the targets ride along."""
+    def _compute_full_product(self) -> None:
+        """Compute the same sums, and all columns of X'X, from one symmetric product."""
         d = self.data.X.shape[1]
         gram = self._full_product()
         self.sums, self.cross, self.squares = gram[d, :d], gram[:d, d + 1 :], gram.diagonal()[:d].copy()
@@ -109,18 +129,33 @@ class Moments:
         self._columns = dict(enumerate(gram[:d, :d]))
 
     def without(self, part: "Moments", rows: np.ndarray, weight: np.ndarray) -> "Moments":
-        """Return the moments of what is left when `part` of these rows is taken away."""
+        """Return the moments of the remaining rows after the rows of `part` are removed.
+
+        Parameters
+        ----------
+        part : Moments
+            Moments of a part of these rows, about the same origin.
+        rows, weight : ndarray
+            The remaining rows and their weights.
+
+        Returns
+        -------
+        Moments
+        """
         rest = object.__new__(Moments)
         rest.data, rest.rows, rest.row_weight, rest.origin = self.data, rows, weight, self.origin
-        rest._summed_up = self._summed_up
+        rest._magnitude = self._magnitude
         for name in ("weight", "sums", "cross", "squares", "target_sums", "target_squares"):
             setattr(rest, name, getattr(self, name) - getattr(part, name))
         known = self._columns.keys() & part._columns.keys()
         rest._columns = {f: self._columns[f] - part._columns[f] for f in known}
         return rest
 
-    def trusted(self, held: Sequence[int], ahead: float) -> "Moments":
-        """Return these moments or, if rounding may have spoilt them, new ones about the node's own means."""
+    def made_accurate(self, held: Sequence[int], ahead: float) -> "Moments":
+        """Return these moments, or new ones about the node's own means if rounding errors may be too large.
+
+        They may be too large if a column has a variance of zero here although its values differ.
+        """
         columns = [self.data.X[:, f] for f in np.flatnonzero(self.variances() == 0)]
         columns += [self.data.targets[:, t] for t in np.flatnonzero(self.target_variances() == 0)]
         if not any(self._varies(column) for column in columns):
@@ -133,7 +168,7 @@ class Moments:
         return bool(np.ptp(values) > 0 if self.data.centred else values.any())
 
     def sample(self, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return at most `size` of the rows, evenly spread, what each weighs, and the probability that it is here."""
+        """Return at most `size` evenly spaced rows, their weights, and their probabilities of being at the node."""
         chosen = np.linspace(0, len(self.rows) - 1, min(size, len(self.rows))).astype(int)
         rows, weight = self.rows[chosen], self.row_weight[chosen]
         return rows, weight, weight / self.data.count[rows]
@@ -145,41 +180,43 @@ class Moments:
 
     @property
     def mean(self) -> np.ndarray:
-        """Column means of these rows; zero without intercept."""
+        """Weighted means of the features; zeros for a model without intercept."""
         return self.origin.features + self.sums * self.centring
 
     @property
     def target_mean(self) -> np.ndarray:
-        """Means of the targets of these rows; zero without intercept."""
+        """Weighted means of the targets; zeros for a model without intercept."""
         return self.origin.targets + self.target_sums * self.centring
 
     def variances(self) -> np.ndarray:
-        """Centred Σ w x² of each column; exactly zero where a column is constant to working precision."""
-        return self._varying(self.squares - self.sums**2 * self.centring, self._summed_up.features, self.mean)
+        """Return the centred Σ w x² of each feature; exactly zero if it is constant up to rounding."""
+        centred = self.squares - self.sums**2 * self.centring
+        return self._zero_if_rounding(centred, self._magnitude.features, self.mean)
 
     def covariance(self, feature: int) -> np.ndarray:
-        """Centred Σ w x x_feature of every column with one of them."""
-        self.want([feature])
+        """Return the centred Σ w x x_feature of every feature with one of them."""
+        self.require_columns([feature])
         return self._columns[feature] - self.sums * (self.sums[feature] * self.centring)
 
     def target_covariances(self) -> np.ndarray:
-        """Centred Σ w x y', of shape (n_features, n_targets)."""
+        """Return the centred Σ w x y', of shape (n_features, n_targets)."""
         return self.cross - np.outer(self.sums, self.target_sums * self.centring)
 
     def target_variances(self) -> np.ndarray:
-        """Centred Σ w y² of each target; exactly zero where it is constant to working precision."""
-        left = self.target_squares - self.target_sums**2 * self.centring
-        return self._varying(left, self._summed_up.targets, self.target_mean)
+        """Return the centred Σ w y² of each target; exactly zero if it is constant up to rounding."""
+        centred = self.target_squares - self.target_sums**2 * self.centring
+        return self._zero_if_rounding(centred, self._magnitude.targets, self.target_mean)
 
-    def _varying(self, left: np.ndarray, summed_up: np.ndarray, mean: np.ndarray) -> np.ndarray:
-        """Return what is left of second moments after the subtractions, or zero where it may be rounding error."""
-        return np.where(left > np.maximum(TRUSTED * summed_up, self.weight * (NOISE * mean) ** 2), left, 0.0)
+    def _zero_if_rounding(self, centred: np.ndarray, magnitude: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """Return centred sums of squares, with zero where they may be rounding errors."""
+        smallest = np.maximum(SMALLEST_SHARE * magnitude, self.weight * (ROUNDING * mean) ** 2)
+        return np.where(centred > smallest, centred, 0.0)
 
-    def want(self, features: Sequence[int]) -> None:
-        """Make sure that these columns of X'X are there."""
+    def require_columns(self, features: Sequence[int]) -> None:
+        """Compute the columns of X'X of these features, unless they are known."""
         missing = [f for f in features if f not in self._columns]
-        if self._better_all_at_once(len(missing)):
-            self._take_full_product()
+        if self._prefers_full_product(len(missing)):
+            self._compute_full_product()
         elif missing:
             factors = self.row_weight[:, None] * (
                 self.data.X[self.rows[:, None], missing] - self.origin.features[missing]
@@ -187,12 +224,15 @@ class Moments:
             columns = _products(self.data.X, self.rows, self.origin.features, factors)
             self._columns |= zip(missing, columns, strict=True)
 
-    def _better_all_at_once(self, n_further: float) -> bool:
-        """Tell whether the full product is the cheaper way by now, and small beside X (a path holds several)."""
+    def _prefers_full_product(self, n_further: float) -> bool:
+        """Tell whether the full product takes less time than single passes, and is small compared with X.
+
+        The size matters because all moments along a path of the tree are in memory at the same time.
+        """
         n_rows, n_features = self.data.X.shape
-        fits = 8 * n_features <= max(n_rows, 512)
+        is_small = 8 * n_features <= max(n_rows, 512)
         wanted = len(self._columns) + n_further
-        return fits and wanted * PASSES_PER_PRODUCT > n_features > len(self._columns)
+        return is_small and wanted * PASSES_PER_PRODUCT > n_features > len(self._columns)
 
     def _full_product(self) -> np.ndarray:
         """Return Σ w z z' for z = (x, 1, y)."""
@@ -207,12 +247,12 @@ class Moments:
             _gather(self.data.X, rows, self.origin.features, scale[part], z)
             z[:, d] = scale[part]
             z[:, d + 1 :] = scale[part, None] * (self.data.targets[rows] - self.origin.targets)
-            gram += z.T @ z  # NumPy knows a symmetric product when it sees one, and does half the work
+            gram += z.T @ z  # NumPy recognises the symmetric product and computes only half of it
         return gram
 
 
 def _filled(X: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a copy of X with NaN replaced by column means, and the means; 0 for a column with no value at all."""
+    """Return a copy of X with NaN replaced by column means, and the means; 0 for a column without any value."""
     missing = np.isnan(X)
     present = count @ ~missing
     means = np.divide(count @ np.where(missing, 0.0, X), present, out=np.zeros(X.shape[1]), where=present > 0)
@@ -226,16 +266,18 @@ def _gather(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, scale: np.ndarra
 
 def _products(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """Return factors' (X[rows] - shift), of shape (n_factors, n_features)."""
-    return _summed(products, X, rows, shift, factors, (factors.shape[1], X.shape[1]))
+    return _sum_over_blocks(products, X, rows, shift, factors, (factors.shape[1], X.shape[1]))
 
 
 def _squares(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the weighted sums of (X[rows] - shift)**2 over the rows."""
-    return _summed(squares, X, rows, shift, weight, (X.shape[1],))
+    return _sum_over_blocks(squares, X, rows, shift, weight, (X.shape[1],))
 
 
-def _summed(kernel: Any, X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray, shape: Any) -> Any:
-    """Run a kernel that adds to its output on row blocks, each with an output of its own, and add those up."""
+def _sum_over_blocks(
+    kernel: Any, X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray, shape: tuple[int, ...]
+) -> np.ndarray:
+    """Run a kernel that adds to its output on blocks of rows, each with its own output, and return the sum."""
 
     def work(first: int, last: int) -> np.ndarray:
         out = np.zeros(shape)

@@ -1,1 +1,1 @@
-"""The structure that trees and cascades of linear nodes share: tree, session and estimator base."""
+"""The fitted structure that ASTC, CSTC, CSCC and Cronus share: a tree of linear nodes, its session, its estimator."""

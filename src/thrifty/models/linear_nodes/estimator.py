@@ -18,25 +18,27 @@ from thrifty.models.soundness import is_numbers, require
 
 
 class TreeEstimator(BudgetedEstimator):
-    """The two drivers of a fitted tree of linear nodes.
+    """Base of estimators whose fitted model is a tree of linear nodes.
+
+    A subclass implements ``fit``, which sets `tree_`.
 
     Attributes
     ----------
     tree_ : LinearTree
-        The fitted nodes. With a feature map they are linear in the outputs of its trees.
+        The fitted nodes. With a feature map they are linear in its outputs.
     feature_map_ : BoostedFeatureMap or None
-        The feature map, if the nodes are not linear in the columns of X.
+        The feature map; None if the nodes are linear in the columns of X.
     """
 
     tree_: LinearTree
     feature_map_: Any = None
-    _fill: np.ndarray | None = None  # what replaces NaN in X before the feature map is applied
+    _fill: np.ndarray | None = None  # values that replace NaN in X before the feature map is applied
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_")
 
     def _over_columns(self) -> LinearTree | MappedTree:
-        """Return the tree in terms of the columns of X."""
+        """Return the tree, described by the columns of X."""
         return self.tree_ if self.feature_map_ is None else MappedTree(self.tree_, self.feature_map_, self._fill)
 
     def _run(self, X: np.ndarray, cap: np.ndarray, qid: np.ndarray | None) -> Run:
@@ -47,7 +49,7 @@ class TreeEstimator(BudgetedEstimator):
     def _start(self, cap: float) -> Session:
         session = TreeSession(self.tree_, cap, self._answer_one)
         tree = self._over_columns()
-        return tree.translated(session, self._feature_ids()) if isinstance(tree, MappedTree) else session
+        return tree.over_columns(session, self._feature_ids()) if isinstance(tree, MappedTree) else session
 
     def node_purchases(self) -> np.ndarray:
         """Mark the columns of X that a row acquires on arriving at each node.
@@ -60,12 +62,12 @@ class TreeEstimator(BudgetedEstimator):
         return self._over_columns().purchases
 
     def node_supports(self) -> np.ndarray:
-        """Mark the columns of X that each node's own model weighs, bought there or before.
+        """Mark the columns of X with a nonzero weight in each node's own model, bought there or before.
 
         Returns
         -------
         ndarray of bool, shape (n_nodes, n_features_in_)
-            With a feature map: the columns read by the trees whose outputs the node weighs.
+            With a feature map, the columns behind the outputs with a nonzero weight.
         """
         check_is_fitted(self)
         return self._over_columns().supports
@@ -74,7 +76,7 @@ class TreeEstimator(BudgetedEstimator):
         label = columns.labels.__getitem__ if self.feature_map_ is None else "tree {}".format
         purchases = columns.to_bought(self.node_purchases())
         stages = stages_of(self.tree_, columns, purchases, label, exits)
-        summary = "Rows buy columns in stages; the values found decide which stage comes next."
+        summary = "Rows buy columns in stages; the values of these columns decide which stage comes next."
         return self._outlined(columns, summary, stages=stages)
 
     def refuse_unsound(self) -> None:

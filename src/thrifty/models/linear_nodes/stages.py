@@ -23,19 +23,23 @@ def stages_of(
     ----------
     tree : LinearTree
     columns : Columns
-        Names of the columns that are bought.
+        The columns that are bought.
     purchases : ndarray of bool, shape (n_nodes, n_bought)
-        The columns that are bought on arriving at each node.
+        The columns that a row buys on arriving at each node.
     label : callable
-        Returns the name of a column that the nodes are linear in.
+        Returns the name of a feature that the nodes are linear in, given its position.
     exits : ndarray of int or None
         Where some rows ended, to compute the share of rows at each stage.
+
+    Returns
+    -------
+    Stage
     """
     return _StageReader(tree, columns, purchases, label, exits).stage(ROOT, "every row")
 
 
 class _StageReader:
-    """Reads stages off a tree; consecutive nodes with no decision between them are one stage."""
+    """Converts nodes of a tree to stages; consecutive nodes with no decision between them become one stage."""
 
     def __init__(
         self,
@@ -66,7 +70,7 @@ class _StageReader:
         return Stage(answer, [], 0.0, float(self.tree.path_cost[node]), share)
 
     def _held(self, node: int) -> np.ndarray:
-        """Return the columns that a row holds at a node."""
+        """Mark the columns that a row holds at a node."""
         held = np.zeros(self.purchases.shape[1], dtype=bool)
         while node != END:
             held |= self.purchases[node]
@@ -79,12 +83,12 @@ class _StageReader:
             return None
         below = np.zeros(self.tree.n_nodes, dtype=bool)
         below[node] = True
-        for k in range(node + 1, self.tree.n_nodes):  # a child follows its parent
+        for k in range(node + 1, self.tree.n_nodes):  # children have larger numbers than their parents
             below[k] = below[self.tree.parent[k]]
         return float(np.mean((self.exits != END) & below[self.exits]))
 
     def _rule(self, node: int) -> str:
-        """Write the inequality that sends a row to the upper child, its largest weights first."""
+        """Return the inequality that sends a row to the upper child, with the largest weights first."""
         arrays = self.tree.arrays
         path = slice(*arrays.at[node : node + 2].tolist())
         weights, features = arrays.projection[path], arrays.features[path].astype(int)

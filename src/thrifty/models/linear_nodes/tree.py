@@ -1,12 +1,13 @@
-"""The one fitted structure of ASTC, CSTC, CSCC and Cronus: a flat tree of linear nodes.
+"""The fitted structure of ASTC, CSTC, CSCC and Cronus: a tree of linear nodes in flat arrays.
 
-Every node is a classifier, so a row can be answered wherever it ends. A node buys features, projects what the
-row holds, and passes it on: to the upper child if the projection exceeds the threshold, else to the lower.
+A row that arrives at a node buys the features of the node. The node projects the features that the row holds: the
+projection is a linear function of them. The row goes to the upper child if the projection is larger than the threshold,
+otherwise to the lower child. Every node also has score weights, so that a row can be answered at any node.
 
-    child -1          the row ends at this node (both -1: a leaf; one -1: a cascade's exit)
-    upper == lower    a pass-through node: everyone goes on, nothing is decided (a static model is a chain of them)
+    child -1          the row ends at this node (both -1: a leaf; one -1: an exit of a cascade)
+    upper == lower    all rows go to this child (a model that buys the same for all rows is a chain of such nodes)
 
-Nodes are numbered so that a child follows its parent; the root is node 0.
+The root is node 0. Children have larger numbers than their parents.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,15 +38,30 @@ STORED = (
 
 @dataclass(eq=False)
 class LinearNode:
-    """One node as a model builds it; weights run over everything held on the path, in order of purchase.
+    """A node, as the constructor of `LinearTree` takes it.
 
-    Let a node buy in column order: rows are then read from memory front to back, which is several times faster.
+    Attributes
+    ----------
+    buys : sequence of int
+        The columns that a row buys on arriving. Sorted columns are read several times faster than others.
+    scores : array of shape (n_scores, n_held)
+        Weights of the scores: one per column that the path has bought, in the order of purchase.
+    score_intercept : array of shape (n_scores,)
+        Intercepts of the scores.
+    projection : array of shape (n_held,)
+        Weights of the projection that decides the child.
+    projection_intercept : float
+        Intercept of the projection.
+    threshold : float
+        A row goes to the upper child if its projection is larger.
+    upper, lower : int
+        Numbers of the children; -1 if the row ends here.
     """
 
     buys: Sequence[int]
-    scores: np.ndarray  # (n_scores, n_held)
-    score_intercept: np.ndarray  # (n_scores,)
-    projection: np.ndarray  # (n_held,)
+    scores: np.ndarray
+    score_intercept: np.ndarray
+    projection: np.ndarray
     projection_intercept: float = 0.0
     threshold: float = 0.0
     upper: int = END
@@ -53,9 +69,9 @@ class LinearNode:
 
 
 class Step(NamedTuple):
-    """A node as a session sees it: plain Python numbers and views, since indexing arrays one by one is slow."""
+    """A node in the form that a session needs: Python numbers, because access to single array elements is slow."""
 
-    asks: tuple[Feature, ...]  # what the node buys, by name where columns have names
+    asks: tuple[Feature, ...]  # the columns that the node buys, by name if they have names
     path_cost: float
     upper: int
     lower: int
@@ -66,18 +82,35 @@ class Step(NamedTuple):
 
 
 class LinearTree:
-    """A tree of linear nodes with what each of its paths costs.
+    """A tree of linear nodes, with the cost of each path.
 
     Parameters
     ----------
     nodes : sequence of LinearNode
-        Parents before children, the root first.
+        The root first, and parents before their children.
     prior : array-like of shape (n_scores,)
-        The score of a row that cannot afford the root.
+        The scores of a row that cannot afford the root.
     cost_model : CostModel
-        Prices the paths; a unit shared by features of one path is paid once.
-    fill : array-like of shape (n_features,), optional
-        What stands in for a value that was bought but could not be had; zero by default.
+        What the features cost. A path pays each unit once.
+    fill : array-like of shape (n_features,), default=None
+        Values that replace bought values that are unavailable (NaN). None means zeros.
+
+    Attributes
+    ----------
+    upper, lower : ndarray of int, shape (n_nodes,)
+        Children of each node; -1 if the row ends there.
+    parent : ndarray of int, shape (n_nodes,)
+        Parent of each node; -1 for the root.
+    depth : ndarray of int, shape (n_nodes,)
+        Depth of each node; 0 for the root.
+    threshold : ndarray of shape (n_nodes,)
+        A row goes to the upper child if its projection is larger.
+    step_cost : ndarray of shape (n_nodes,)
+        What a row pays on arriving at each node.
+    path_cost : ndarray of shape (n_nodes,)
+        What a row has paid in all at each node.
+    arrays : TreeArrays
+        The arrays that kernels read.
     """
 
     def __init__(self, nodes: Sequence[LinearNode], prior: Any, cost_model: CostModel, fill: Any = None):
@@ -93,31 +126,31 @@ class LinearTree:
         self._held: list[np.ndarray] = []
         for buys, parent in zip(self._purchases, self.parent, strict=True):
             self._held.append(buys if parent == END else np.concatenate([self._held[parent], buys]))
-        self._refuse_misfits(nodes, cost_model.n_features)
-        self._price(cost_model)
+        self._refuse_inconsistent(nodes, cost_model.n_features)
+        self._compute_costs(cost_model)
         self.arrays = self._flatten(nodes)
-        self.longest_path = int(np.diff(self.arrays.at).max())  # most features that a row can hold
+        self.longest_path = int(np.diff(self.arrays.at).max())  # the largest number of features that a row can hold
 
     @property
     def n_nodes(self) -> int:
-        """Return the number of nodes."""
+        """Number of nodes."""
         return len(self.upper)
 
     @property
     def terminal(self) -> np.ndarray:
-        """Mark the nodes where a row may end of its own accord."""
+        """Mark the nodes where a row without a cap may end, bool (n_nodes,)."""
         return (self.upper == END) | (self.lower == END)
 
     def buys(self, node: int) -> np.ndarray:
-        """Return the feature columns a row acquires on arriving at the node."""
+        """Return the columns that a row acquires on arriving at a node."""
         return self._purchases[node]
 
     def holds(self, node: int) -> np.ndarray:
-        """Return the feature columns a row holds at the node, in order of purchase."""
+        """Return the columns that a row holds at a node, in the order of purchase."""
         return self._held[node]
 
     def weighs(self, node: int) -> np.ndarray:
-        """Return the feature columns that the node's own model gives a weight, to answer or to route."""
+        """Return the columns with a nonzero weight in a node's own model, in its scores or its projection."""
         path = slice(*self.arrays.at[node : node + 2].tolist())
         used = self.arrays.scores[:, path].any(axis=0) | (self.arrays.projection[path] != 0)
         return self.holds(node)[used]
@@ -129,7 +162,7 @@ class LinearTree:
 
     @cached_property
     def supports(self) -> np.ndarray:
-        """The columns that each node's own model weighs, bought there or before, bool (n_nodes, n_features)."""
+        """The columns with a nonzero weight in each node's own model, bool (n_nodes, n_features)."""
         return self._marked(self.weighs)
 
     def _marked(self, columns_of: Callable[[int], np.ndarray]) -> np.ndarray:
@@ -139,14 +172,27 @@ class LinearTree:
         return marks
 
     def run(self, X: np.ndarray, cap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Send rows to their exits; return their scores (n, n_scores) and the exits (n,)."""
+        """Send rows down the tree.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, n_features)
+        cap : ndarray of shape (n,)
+            Hard limit on the spend of each row.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, n_scores)
+        exits : ndarray of int, shape (n,)
+            The node where each row ended; -1 if it could not afford the root.
+        """
         exits = np.empty(len(X), dtype=np.int64)
         scores = np.empty((len(X), len(self.prior)))
         over_rows(lambda first, last: walk_rows(self.arrays, X, cap, first, last, exits, scores), len(X))
         return scores, exits
 
     def acquired_at(self, exits: np.ndarray) -> np.ndarray:
-        """Return the features (n, n_features) that rows have acquired at these nodes; -1 stands for none."""
+        """Return the columns (n, n_features) that rows have acquired at these nodes; -1 means before the root."""
         acquired = np.empty((len(exits), self._node_acquires.shape[1]), dtype=bool)
 
         def look_up(first: int, last: int) -> None:
@@ -156,12 +202,12 @@ class LinearTree:
         return acquired
 
     def spent_at(self, exits: np.ndarray) -> np.ndarray:
-        """Return what rows have spent at these nodes."""
-        return np.append(self.path_cost, 0.0)[exits]  # the last entry serves -1
+        """Return what rows have spent at these nodes (n,); -1 means before the root."""
+        return np.append(self.path_cost, 0.0)[exits]  # index -1 finds the 0 at the end
 
     @cached_property
     def steps(self) -> list[Step]:
-        """The nodes as a session sees them."""
+        """The nodes in the form that a session needs."""
         return [self._step(k, slice(*self.arrays.at[k : k + 2].tolist())) for k in range(self.n_nodes)]
 
     def _step(self, k: int, path: slice) -> Step:
@@ -177,7 +223,7 @@ class LinearTree:
         )
 
     def score(self, node: int, held: np.ndarray) -> np.ndarray:
-        """Return the answer of a node (-1: before the root) to the values held."""
+        """Return the scores (n_scores,) of a row at a node (-1: before the root), given the values that it holds."""
         if node == END:
             return self.prior.copy()
         path = slice(*self.arrays.at[node : node + 2].tolist())
@@ -185,13 +231,13 @@ class LinearTree:
         return self.arrays.score_intercept[node] + weighed
 
     def price_between(self, node: int, descendant: int) -> float:
-        """Return what a row at `node` (-1: before the root) pays to get to a descendant."""
+        """Return what a row at `node` (-1: before the root) pays to reach a descendant of it."""
         if self.parent[descendant] == node:
             return float(self.step_cost[descendant])
         return self.steps[descendant].path_cost - (self.steps[node].path_cost if node != END else 0.0)
 
-    def _refuse_misfits(self, nodes: Sequence[LinearNode], n_features: int) -> None:
-        """Check every index and length: kernels index without looking, and trees also come from files."""
+    def _refuse_inconsistent(self, nodes: Sequence[LinearNode], n_features: int) -> None:
+        """Check every index and length, because trees also come from files and kernels do not check indices."""
         if not len(nodes) or self.prior.ndim != 1 or not self.prior.size or self.fill.shape != (n_features,):
             raise ValueError(
                 f"a tree has {len(nodes)} nodes, a prior of shape {self.prior.shape} and a fill of shape "
@@ -209,12 +255,14 @@ class LinearTree:
             if shapes != ((held.size,), (n_scores, held.size), (n_scores,)):
                 raise ValueError(f"node {k} has weights of shapes {shapes} for {held.size} features held")
 
-    def _price(self, cost_model: CostModel) -> None:
+    def _compute_costs(self, cost_model: CostModel) -> None:
         self._node_acquires = np.zeros((self.n_nodes + 1, cost_model.n_features), dtype=bool)
         self.step_cost = np.empty(self.n_nodes)
         for k in range(self.n_nodes):
             parent = self.parent[k]
-            self._node_acquires[k] = self._node_acquires[parent]  # the line of -1, the root's parent, is empty
+            self._node_acquires[k] = self._node_acquires[
+                parent
+            ]  # the root has parent -1: the last line, which is empty
             ledger = Ledger(cost_model, np.flatnonzero(self._node_acquires[k]))
             self.step_cost[k] = ledger.price_of(self.buys(k))
             self._node_acquires[k, self.buys(k)] = True
@@ -239,7 +287,7 @@ class LinearTree:
             fill=self.fill,
         )
 
-    # Copies and files hold what the constructor takes, node after node, so that reading them checks everything
+    # Pickles and files store what the constructor takes, so that reading them runs all checks
 
     def __getstate__(self) -> dict[str, Any]:
         stored = {name: getattr(self.arrays, name) for name in STORED}
@@ -259,19 +307,33 @@ class LinearTree:
         LinearTree.__init__(self, nodes, state["prior"], state["cost_model"], state["fill"])
 
     def __copy__(self) -> "LinearTree":
-        twin = LinearTree.__new__(LinearTree)
-        vars(twin).update(vars(self))
-        return twin
+        duplicate = LinearTree.__new__(LinearTree)
+        vars(duplicate).update(vars(self))
+        return duplicate
 
 
 def ancestry(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return parent and depth of each node, refusing anything that is not a tree."""
+    """Return the parent and the depth of each node; raise ValueError if the links are not those of a tree.
+
+    Parameters
+    ----------
+    upper, lower : ndarray of int, shape (n_nodes,)
+        Children of each node; -1 if there is none.
+
+    Returns
+    -------
+    parent : ndarray of int, shape (n_nodes,)
+        -1 for the root.
+    depth : ndarray of int, shape (n_nodes,)
+    """
     parent = np.full(len(upper), END)
     depth = np.zeros(len(upper), dtype=np.int64)
     for k in range(len(upper)):
         for child in {int(upper[k]), int(lower[k])} - {END}:
             if not k < child < len(upper) or parent[child] != END:
-                raise ValueError(f"node {k} has child {child}; expected an unclaimed node in {k + 1}..{len(upper) - 1}")
+                raise ValueError(
+                    f"node {k} has child {child}; expected one in {k + 1}..{len(upper) - 1} that has no other parent"
+                )
             parent[child], depth[child] = k, depth[k] + 1
     if (orphans := np.flatnonzero(parent[1:] == END)).size:
         raise ValueError(f"node {orphans[0] + 1} has no parent")

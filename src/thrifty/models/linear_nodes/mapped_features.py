@@ -1,4 +1,4 @@
-"""Fitting with a feature map: from the columns of X to what the nodes are linear in.
+"""Training with a feature map: from the columns of X to the outputs that the nodes are linear in.
 
 Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle. Classifier Cascades and Trees for Minimizing Feature
 Evaluation Cost. JMLR 15, 2014, section 5.
@@ -13,19 +13,19 @@ from thrifty.costs import CostModel
 from thrifty.models.forests.converters import is_fitted, reader_of
 from thrifty.models.forests.feature_map import BoostedFeatureMap
 from thrifty.models.forests.forest import Forest
-from thrifty.models.least_squares.moments import TrainingRows
+from thrifty.models.least_squares.moments import FilledRows
 from thrifty.models.rows import Rows
 
 
 def map_features(estimator: Any, rows: Rows) -> tuple[np.ndarray, CostModel]:
-    """Set the estimator's feature map and return what its nodes are linear in, and what that costs.
+    """Set the estimator's feature map, and return the features that its nodes are linear in, with their costs.
 
     Parameters
     ----------
     estimator : TreeEstimator
-        Its parameter ``feature_map`` is None (nodes are linear in the columns of X), a forest (nodes are linear in
-        the outputs of its trees) or a `BoostedFeatureMap`, which also says what evaluating a tree costs. A forest that
-        is not fitted is cloned and fitted to the rows, a regressor on the positions of the classes.
+        Its parameter ``feature_map`` is None (the nodes are linear in the columns of X), a forest (they are linear in
+        the outputs of its trees) or a `BoostedFeatureMap`, which also has the costs of evaluating trees. A forest that
+        is not fitted is cloned and fitted to the rows; a regressor is fitted to the positions of the classes.
     rows : Rows
         The training rows.
 
@@ -34,25 +34,27 @@ def map_features(estimator: Any, rows: Rows) -> tuple[np.ndarray, CostModel]:
     values : ndarray of shape (n, n_outputs)
         The columns of X, or the outputs of the feature map.
     cost_model : CostModel
-        What the outputs cost.
+        What these features cost.
     """
     estimator.feature_map_, estimator._fill = None, None
     if estimator.feature_map is None:
         return rows.X, estimator.cost_model_
-    filled = TrainingRows(rows.X, np.empty((len(rows), 0)), rows.weight)
-    estimator.feature_map_ = feature_map = _resolved(estimator, filled.X, rows)
+    filled = FilledRows(rows.X, np.empty((len(rows), 0)), rows.weight)
+    estimator.feature_map_ = feature_map = _fitted_map(estimator, filled.X, rows)
     given = estimator.feature_map
-    came_fitted = isinstance(given, BoostedFeatureMap) or is_fitted(given)
-    knows_missing = came_fitted and feature_map.forest.knows_missing  # a forest fitted here never saw NaN
-    estimator._fill = None if knows_missing else filled.fill
-    outputs = feature_map.transform(rows.X if knows_missing else filled.X)
+    was_fitted = isinstance(given, BoostedFeatureMap) or is_fitted(given)
+    handles_missing = was_fitted and feature_map.forest.knows_missing  # a forest fitted here has never seen NaN
+    estimator._fill = None if handles_missing else filled.fill
+    outputs = feature_map.transform(rows.X if handles_missing else filled.X)
     return outputs, feature_map.cost_model(estimator.cost_model_)
 
 
-def _resolved(estimator: Any, X: np.ndarray, rows: Rows) -> BoostedFeatureMap:
+def _fitted_map(estimator: Any, X: np.ndarray, rows: Rows) -> BoostedFeatureMap:
+    """Return the estimator's ``feature_map`` as a BoostedFeatureMap, fitted on X if it was not fitted."""
     given = estimator.feature_map
     if reader_of(given) and not is_fitted(given):
-        y = np.unique(rows.y, return_inverse=True)[1] if is_classifier(estimator) else rows.y  # not all take strings
+        # Some forests do not accept classes that are strings.
+        y = np.unique(rows.y, return_inverse=True)[1] if is_classifier(estimator) else rows.y
         given = clone(given).fit(X, y, sample_weight=rows.weight)
     feature_map = given if isinstance(given, BoostedFeatureMap) else BoostedFeatureMap(given)
     _refuse_other_columns(estimator, feature_map.forest)
@@ -60,7 +62,7 @@ def _resolved(estimator: Any, X: np.ndarray, rows: Rows) -> BoostedFeatureMap:
 
 
 def _refuse_other_columns(estimator: Any, forest: Forest) -> None:
-    """Refuse a forest that was fitted on other columns; LightGBM replaces blanks in names."""
+    """Raise ValueError if a forest was fitted on other columns than the estimator."""
     owner, names = type(estimator).__name__, getattr(estimator, "feature_names_in_", None)
     if forest.n_features != estimator.n_features_in_:
         raise ValueError(
@@ -68,7 +70,7 @@ def _refuse_other_columns(estimator: Any, forest: Forest) -> None:
             "Fit both on the same columns."
         )
     for theirs, ours in zip(forest.feature_names or (), names if names is not None else (), strict=False):
-        if theirs.replace(" ", "_") != ours.replace(" ", "_"):
+        if theirs.replace(" ", "_") != ours.replace(" ", "_"):  # LightGBM replaces blanks in names
             raise ValueError(
                 f"{owner}: feature_map was fitted with column {theirs!r} where X has {ours!r}. "
                 "Fit both on the same columns in the same order."

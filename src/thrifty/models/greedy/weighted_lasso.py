@@ -1,0 +1,90 @@
+"""Lasso whose penalty is weighted by the costs of the features.
+
+On columns of unit variance, and targets whose variances sum to 1, it minimises
+
+    mean over rows of |y - W x|² / 2  +  cost_weight * sum over features j of cost_j * |w_j|
+
+where x are the features of a row, y its targets, cost_j is the price of feature j alone, and w_j is the column of W
+with the weights of feature j. |w_j| is the Euclidean norm, so that several targets (one per class) share one selection.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.linear_model import lasso_path
+
+from thrifty.costs import CostModel, Ledger
+from thrifty.models.least_squares.moments import FilledRows, Moments
+
+SMALLEST_PRICE = 1e-3  # a free feature is penalised too, as if it cost this share of the mean price
+GRID_POINTS = 50  # cost weights from the one that selects nothing down to the smallest one wanted
+
+
+class WeightedLasso:
+    """The lasso with the penalty of each weight multiplied by the price of its feature.
+
+    It is an ordinary lasso on columns that are divided by their prices.
+
+    Parameters
+    ----------
+    data : FilledRows
+        The training rows.
+    cost_model : CostModel
+        What the features cost.
+    """
+
+    def __init__(self, data: FilledRows, cost_model: CostModel):
+        self.data = data
+        self.moments = Moments(data, np.arange(len(data.X)), data.count)
+        prices = _penalty_prices(cost_model)
+        deviation = np.sqrt(self.moments.variances() / self.moments.weight)
+        scale = np.divide(1.0, deviation * prices, out=np.zeros_like(prices), where=deviation > 0)
+        row_scale = np.sqrt(data.count / data.count.mean())[:, None]
+        self.columns = np.asfortranarray(row_scale * (data.X - data.origin.features) * scale)
+        variance = self.moments.target_variances().sum() / self.moments.weight
+        self.targets = row_scale * (data.targets - data.origin.targets) / np.sqrt(variance if variance > 0 else 1.0)
+        correlations = np.linalg.norm(self.columns.T @ self.targets, axis=1) / len(self.targets)
+        self.largest_cost_weight = float(correlations.max())  # the smallest cost weight that selects no feature
+
+    @property
+    def usual_cost_weights(self) -> np.ndarray:
+        """A hundred cost weights, from the largest useful one down to a thousandth of it."""
+        return self.largest_cost_weight * np.geomspace(1.0, 1e-3, 100)
+
+    def supports(self, cost_weights: Sequence[float]) -> list[np.ndarray]:
+        """Return the features selected at each cost weight, in the order in which they entered.
+
+        Parameters
+        ----------
+        cost_weights : sequence of float
+            In descending order. A cost weight of 0 selects every feature.
+
+        Returns
+        -------
+        list of ndarray of int
+        """
+        if self.largest_cost_weight == 0:  # constant targets, or constant columns
+            return [np.arange(0)] * len(cost_weights)
+        coefficients, grid = self._solution_path(cost_weights)
+        active = (coefficients != 0).any(axis=0)  # (n_features, n_grid)
+        entry = np.where(active.any(axis=1), active.argmax(axis=1), active.shape[1])
+        order = np.argsort(entry, kind="stable")
+        return [
+            order if weight == 0 else order[active[order, np.searchsorted(-grid, -weight)]] for weight in cost_weights
+        ]
+
+    def _solution_path(self, cost_weights: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients (n_targets, n_features, n_grid) on a descending grid that contains the cost weights."""
+        largest = self.largest_cost_weight
+        smallest = min((w for w in cost_weights if w > 0), default=largest / 1e3)
+        descent = np.geomspace(max(largest, smallest), smallest, GRID_POINTS)
+        grid = np.unique([*descent, *(w for w in cost_weights if w > 0)])[::-1]
+        targets = self.targets if self.targets.shape[1] > 1 else self.targets[:, 0]
+        _, coefficients, _ = lasso_path(self.columns, targets, alphas=grid, max_iter=20_000)
+        return coefficients.reshape(self.targets.shape[1], -1, len(grid)), grid
+
+
+def _penalty_prices(cost_model: CostModel) -> np.ndarray:
+    """Return what each feature costs alone, at least a small share of the mean; ones if everything is free."""
+    prices = Ledger(cost_model).prices
+    return np.maximum(prices, SMALLEST_PRICE * prices.mean()) if prices.any() else np.ones_like(prices)
