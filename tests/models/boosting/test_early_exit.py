@@ -14,7 +14,7 @@ from thrifty.models.forests.forest import Forest
 from thrifty.models.session import drive
 
 DATA = make_ltr(25, 14, 30, random_state=0)
-SHUFFLED = np.random.default_rng(0).permutation(len(DATA.X))  # documents of a query need not stand together
+SHUFFLED = np.random.default_rng(0).permutation(len(DATA.X))  # the documents of a query are not together
 X, Y, QID = DATA.X[SHUFFLED], DATA.y[SHUFFLED], DATA.qid[SHUFFLED]
 FOREST = Forest.from_model(GreedyMiserRanker(cost_weight=0.0, n_estimators=40).fit(X, Y, qid=QID))
 
@@ -31,7 +31,7 @@ def scores_by_round(forest):
 @pytest.mark.parametrize("n_checkpoints", [None, 7, 2])
 @pytest.mark.parametrize("s", [0.05, 0.3, 2.0])
 @pytest.mark.parametrize("top", [1, 5])
-def test_documents_leave_where_the_paper_says(s, top, n_checkpoints):
+def test_documents_exit_as_in_the_paper(s, top, n_checkpoints):
     model = ranker(s=s, top=top, n_checkpoints=n_checkpoints)
     acquisition, by_round = model.acquire(X, qid=QID), scores_by_round(FOREST)
     for query in np.unique(QID):
@@ -42,7 +42,7 @@ def test_documents_leave_where_the_paper_says(s, top, n_checkpoints):
     assert s > 1 or (acquisition.exit + 1 < 40).mean() > 0.1
 
 
-def test_what_a_document_pays_is_what_its_rounds_look_at():
+def test_a_document_pays_for_the_rounds_before_its_exit():
     model = ranker(s=0.2, evaluation_cost=0.5)
     acquisition = model.acquire(X, qid=QID)
     for n_rounds in np.unique(acquisition.exit) + 1:
@@ -62,14 +62,14 @@ def test_no_peeking():
         assert cap is None or honest.spend.max() <= cap
 
 
-def test_a_larger_s_lets_fewer_leave():
+def test_fewer_documents_exit_with_a_larger_s():
     spends = [ranker(s=s).spend(X, qid=QID).mean() for s in (0.0, 0.1, 0.3, 1.0, 100.0)]
     assert spends == sorted(spends)
-    assert spends[-1] == ranker().spend(X).mean()  # nobody leaves
+    assert spends[-1] == ranker().spend(X).mean()  # no document exits early
     assert ranker(s=1.0).score(X, Y, qid=QID) > ranker(s=0.0).score(X, Y, qid=QID)
 
 
-def test_a_row_of_its_own_never_leaves():
+def test_a_single_document_never_exits_early():
     model = ranker(s=0.0)
     assert (model.acquire(X).exit == 39).all()
     np.testing.assert_array_equal(model.predict(X, qid=np.arange(len(X))), model.predict(X))
@@ -77,13 +77,13 @@ def test_a_row_of_its_own_never_leaves():
     assert drive(model.session(), row.__getitem__).prediction == model.predict(X[:1])[0]
 
 
-def test_queries_of_a_few_documents_keep_them_all():
+def test_queries_with_few_documents_keep_them_all():
     few = np.repeat(np.arange(len(X) // 4 + 1), 4)[: len(X)]
     assert (ranker(s=0.0).acquire(X, qid=few).exit == 39).all()
 
 
-def test_broke_documents_stay_in_the_comparison():
-    """All but two cannot pay at all: their base score is the fifth best, and who falls below it leaves."""
+def test_capped_documents_stay_in_the_comparison():
+    """All but two documents have a cap of 0. Their base score is the fifth best, and documents below it exit."""
     model = ranker(s=0.0, top=5)
     rows = np.flatnonzero(QID[0] == QID)
     caps = np.where(np.arange(len(rows)) < 2, np.inf, 0.0)
@@ -106,7 +106,7 @@ def test_broke_documents_stay_in_the_comparison():
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
-def test_any_forest_can_do_the_scoring(estimator):
+def test_any_forest_can_be_the_estimator(estimator):
     with threadpool_limits(1, user_api="openmp"):
         model = EarlyExitRanker(estimator, costs=DATA.costs, s=1.0).fit(X, Y, qid=QID)
     assert model.score(X, Y, qid=QID) > 0.7

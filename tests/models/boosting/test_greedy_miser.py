@@ -1,4 +1,4 @@
-"""The Greedy Miser against an exhaustive search, and against what it promises."""
+"""The Greedy Miser is compared with an exhaustive search, and its documented properties are tested."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def problem(seed, n=60, missing=0.0, classes=None):
 
 
 def nodes(forest, node=0):
-    """The first tree of a forest, nested as the reference has it."""
+    """Return the tree below a node of a forest in the nested form of the reference."""
     if forest.feature[node] < 0:
         return "leaf", forest.value[node, 0]
     split = int(forest.feature[node]), forest.threshold[node], bool(forest.missing_left[node])
@@ -46,7 +46,7 @@ def same_tree(ours, theirs, learning_rate):
 @pytest.mark.parametrize(("loss", "cost_weight"), [("squared", 0.0), ("squared", 2e-3), ("logistic", 2e-3)])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_split_is_the_best_there_is(charge, loss, cost_weight, missing, seed):
+def test_every_split_is_the_best_one(charge, loss, cost_weight, missing, seed):
     X, y, weight = problem(seed, missing=missing, classes=loss == "logistic")
     costs = CostModel(PRICES, bundles=BUNDLES)
     estimator = GreedyMiserRegressor if loss == "squared" else GreedyMiserClassifier
@@ -84,7 +84,7 @@ def test_every_split_is_the_best_there_is(charge, loss, cost_weight, missing, se
 
 
 def depends_on_region(n=4000, seed=0):
-    """In half of the rows the target is all A's, in the other half B tells slightly more than A."""
+    """Return rows whose target depends on A alone in one half, and slightly more on B than on A in the other half."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 3))
     region, a, b = X.T
@@ -96,7 +96,7 @@ def uses(model, feature):
 
 
 @pytest.mark.parametrize("n_estimators", [1, 10])
-def test_a_dearer_feature_is_not_used_more(n_estimators):
+def test_a_more_expensive_feature_is_not_used_more(n_estimators):
     X, y = depends_on_region()
     counts = [
         uses(GreedyMiserRegressor(costs=[0, price, 0], n_estimators=n_estimators, max_depth=2).fit(X, y), 1)
@@ -116,7 +116,7 @@ def test_four_copies_of_every_row_change_nothing(charge):
     np.testing.assert_allclose(four.predict(X), once.predict(X))
 
 
-def test_bags_change_what_rows_pay_by_little():
+def test_subsampling_hardly_changes_the_spend():
     X, y, _ = problem(2, n=3000)
 
     def spend(subsample):
@@ -127,14 +127,14 @@ def test_bags_change_what_rows_pay_by_little():
     np.testing.assert_allclose([spend(0.6), spend(0.3)], spend(1.0), rtol=0.2)
 
 
-def test_rows_charged_pay_less_than_an_ensemble_for_the_same_answers():
+def test_charging_rows_reduces_the_mean_spend():
     data = make_quadrants(2000, random_state=0)
     by_row = GreedyMiserRegressor(costs=data.costs, cost_weight=1e-6, charge="row").fit(data.X, data.y)
     assert by_row.score(data.X, data.y) > 0.999
     assert by_row.spend(data.X).mean() < 0.5 * data.costs.total
 
 
-def test_a_purchase_makes_its_whole_bundle_cheaper():
+def test_a_purchase_makes_the_other_features_of_its_bundle_cheaper():
     X, y, _ = problem(3, n=400)
     bundled = CostModel([0.0] * 6, bundles={"all": (range(6), 1.0)})
     model = GreedyMiserRegressor(costs=bundled, cost_weight=1e-4, n_estimators=20).fit(X, y)
@@ -154,7 +154,7 @@ def test_a_budget_holds(charge, budget):
         assert costs.of(np.isin(np.arange(6), model.features_)) <= budget
 
 
-def test_evaluation_costs_end_the_boosting_and_are_paid():
+def test_evaluation_costs_end_boosting_and_are_charged():
     X, y, _ = problem(5, n=400)
     free = GreedyMiserRegressor(cost_weight=1e-3).fit(X, y)
     paid = GreedyMiserRegressor(cost_weight=1e-3, evaluation_cost=0.1).fit(X, y)
@@ -166,12 +166,12 @@ def test_evaluation_costs_end_the_boosting_and_are_paid():
     assert within.spend(X).max() <= 4.0
 
 
-def test_lookahead_finds_what_no_single_split_shows():
+def test_lookahead_finds_features_that_a_single_split_misses():
     random = np.random.default_rng(0)
     X = random.normal(size=(3000, 3))
     y = np.sign(X[:, 0]) * np.sign(X[:, 1])
     X[:, 2] = X[:, 2] + 0.8 * y
-    costs = [0.0, 1.0, 1.0]  # the second column tells everything beside the first, though nothing by itself
+    costs = [0.0, 1.0, 1.0]  # the second column is useless alone, but with the first it determines the target
     options = {"costs": costs, "budget": 1.0, "cost_weight": 1e-3, "n_estimators": 30}
     by_split = GreedyMiserRegressor(**options).fit(X, y)
     by_tree = GreedyMiserRegressor(lookahead=True, **options).fit(X, y)
@@ -179,7 +179,7 @@ def test_lookahead_finds_what_no_single_split_shows():
     assert by_tree.score(X, y) > by_split.score(X, y)
 
 
-def test_the_best_iteration_is_kept_and_the_record_goes_on():
+def test_the_best_iteration_is_kept_and_the_history_is_complete():
     X, y, _ = problem(6, n=300, classes=2)
     held, y_held, _ = problem(7, n=300, classes=2)
     model = GreedyMiserClassifier(cost_weight=0, n_estimators=60, learning_rate=1.0).fit(
@@ -202,7 +202,7 @@ def test_early_stopping_stops():
     assert model.n_iter_ == model.best_iteration_ + 5
 
 
-def test_the_path_of_one_fit_is_its_prefixes():
+def test_a_path_without_cost_weights_has_the_prefixes_of_one_fit():
     X, y, _ = problem(8, n=300)
     model = GreedyMiserRegressor(cost_weight=1e-3, n_estimators=12)
     path, whole = model.path(X, y), model.fit(X, y)
@@ -211,7 +211,7 @@ def test_the_path_of_one_fit_is_its_prefixes():
     np.testing.assert_allclose([each.spend(X).mean() for each in path], whole.history_["spend"])
 
 
-def test_a_sweep_equals_as_many_fits():
+def test_a_path_over_cost_weights_equals_single_fits():
     X, y, _ = problem(9, n=300)
     template = GreedyMiserRegressor(n_estimators=10)
     for model in template.path(X, y, cost_weights=[1e-4, 1e-2]):
@@ -229,7 +229,7 @@ def test_categories_are_split_as_sets():
     sides = {tuple(codes) for codes in model.forest_.categories.values()}
     assert sides in ({(1, 4, 5, 9)}, {(0, 2, 3, 6, 7, 8, 10, 11)})
     assert model.predict([[4.0]])[0] > 2.5 > 0.5 > model.predict([[3.0]])[0]
-    assert np.isfinite(model.predict([[99.0], [np.nan]])).all()  # a category nobody has seen, and none at all
+    assert np.isfinite(model.predict([[99.0], [np.nan]])).all()  # an unknown category, and a missing value
 
 
 def test_ranking():
@@ -258,10 +258,10 @@ def test_many_classes():
         ({"charge": "tree"}, "charge is 'tree'; expected 'ensemble' or 'row'"),
         ({"n_estimators": 0}, "n_estimators is 0; expected a whole number of at least 1"),
         ({"learning_rate": 2}, "learning_rate is 2; expected a number above 0, up to 1"),
-        ({"max_bins": 256}, "max_bins is 256; expected 2 to 254"),
+        ({"max_bins": 256}, "max_bins is 256; expected a whole number from 2 to 254"),
         ({"max_depth": 0}, "max_depth is 0; expected a whole number of at least 1, or None"),
         ({"scoring": "roc_auc"}, "scoring is 'roc_auc'; expected None for the loss"),
-        ({"lookahead": True, "charge": "row"}, "lookahead is True; expected False where rows are charged"),
+        ({"lookahead": True, "charge": "row"}, "lookahead is True; expected False with charge='row'"),
         ({"categorical_features": ["colour"]}, "categorical_features is .'colour'.; expected names or positions"),
         ({"categorical_features": [0]}, "categorical feature 0 holds"),
         ({"budget": -1}, "budget is -1; expected a number of at least 0, or None"),
@@ -283,7 +283,7 @@ def test_bad_labels_and_queries_are_named():
         GreedyMiserRegressor().fit(X, y, validation=7)
 
 
-def test_its_trees_serve_as_features():
+def test_trees_serve_as_features():
     X, y, _ = problem(10, n=300)
     trees = GreedyMiserRegressor(n_estimators=10, max_depth=2, cost_weight=0)
     model = CSTCRegressor(feature_map=trees, max_depth=2, cost_weight=1e-3).fit(X, y)

@@ -1,4 +1,4 @@
-"""Losses: their derivatives against finite differences, and LambdaRank against all pairs."""
+"""Derivatives of losses are compared with finite differences, those of LambdaRank with a sum over all pairs."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def losses():
 @pytest.mark.parametrize(("loss", "n_scores"), losses(), ids=lambda each: type(each).__name__)
 def test_derivatives(loss, n_scores):
     scores = np.random.default_rng(1).normal(size=(n_scores, N))
-    gradient, curvature = loss.derivatives(scores)
+    gradient, hessian = loss.derivatives(scores)
     for k in range(n_scores):
         for i in range(0, N, 7):
             values = []
@@ -34,8 +34,8 @@ def test_derivatives(loss, n_scores):
                 values.append(loss.value(moved, EVERYTHING) * loss.weight.sum())
             np.testing.assert_allclose(gradient[k, i], (values[2] - values[0]) / 2e-4, rtol=1e-5, atol=1e-7)
             second = (values[2] - 2 * values[1] + values[0]) / 1e-8
-            shared = 1.5 if n_scores == 3 else 1.0  # three classes: k / (k - 1)
-            np.testing.assert_allclose(curvature[k, i], shared * second, rtol=1e-2, atol=1e-4)
+            factor = 1.5 if n_scores == 3 else 1.0  # k / (k - 1) for k = 3 classes
+            np.testing.assert_allclose(hessian[k, i], factor * second, rtol=1e-2, atol=1e-4)
 
 
 @pytest.mark.parametrize(("loss", "n_scores"), losses(), ids=lambda each: type(each).__name__)
@@ -50,9 +50,9 @@ def test_lambdarank_against_all_pairs(tied):
     qid = random.integers(0, 4, size=40)
     labels = random.integers(0, 4, size=40).astype(float)
     scores = np.zeros(40) if tied else random.normal(size=40)
-    gradient, curvature = LambdaRank(labels, np.ones(40), qid).derivatives(scores[None])
+    gradient, hessian = LambdaRank(labels, np.ones(40), qid).derivatives(scores[None])
     for query in range(4):
         rows = np.flatnonzero(qid == query)
         expected = lambdas(scores[rows].tolist(), labels[rows].tolist())
         np.testing.assert_allclose(gradient[0, rows], expected[0])
-        np.testing.assert_allclose(curvature[0, rows], expected[1])
+        np.testing.assert_allclose(hessian[0, rows], expected[1])

@@ -1,4 +1,4 @@
-"""Forests of others as budgeted estimators: they predict what the original predicts, and pay for what they see."""
+"""Forests of other libraries as budgeted estimators: predictions and spend."""
 
 import copy
 import pickle
@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from thrifty import CostError, CostModel, GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
 from thrifty.models.forests.budgeted_forest import BudgetedForestClassifier, BudgetedForestRanker
 from thrifty.models.forests.forest import Forest, Tree
-from thrifty.models.session import drive
+from thrifty.models.session import Acquire, Stop
 
 random = np.random.default_rng(0)
 X = random.normal(size=(300, 6)).round(2)
@@ -40,7 +40,7 @@ brief = {"n_jobs": 1, "n_estimators": 8, "max_depth": 3}
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    """OpenMP's threads wait busily for each other; where cores are shared that takes seconds."""
+    """Waiting OpenMP threads use the processor, which takes seconds if cores are shared."""
     with threadpool_limits(1, user_api="openmp"):
         yield
 
@@ -98,18 +98,18 @@ def test_classifiers_predict_what_the_original_predicts(model, n_classes):
     budgeted = Forest.from_model(model.fit(X, y)).with_costs(PRICES)
     np.testing.assert_array_equal(budgeted.classes_, model.classes_)
     np.testing.assert_array_equal(budgeted.predict(X), model.predict(X))
-    tolerance = max(rounding_of(model), 1e-11)  # probabilities of nothing are kept off zero
+    tolerance = max(rounding_of(model), 1e-11)  # probabilities are kept away from 0
     np.testing.assert_allclose(budgeted.predict_proba(X), model.predict_proba(X), rtol=1e-5, atol=tolerance)
 
 
-def test_rarer_links_of_classifiers():
+def test_less_common_links_of_classifiers():
     exponential = GradientBoostingClassifier(n_estimators=8, loss="exponential", random_state=0).fit(X, LABELS[2])
     steep = lightgbm.LGBMClassifier(sigmoid=2.5, **quiet).fit(X, LABELS[2])
     for model in (exponential, steep):
         budgeted = Forest.from_model(model).with_costs()
         np.testing.assert_allclose(budgeted.predict_proba(X), model.predict_proba(X), rtol=1e-10)
     one_by_one = lightgbm.LGBMClassifier(objective="multiclassova", **quiet).fit(X, LABELS[3])
-    theirs = one_by_one.predict_proba(X)  # which do not add up to one
+    theirs = one_by_one.predict_proba(X)  # their sum is not 1
     ours = Forest.from_model(one_by_one).with_costs().predict_proba(X)
     np.testing.assert_allclose(ours, theirs / theirs.sum(axis=1, keepdims=True), rtol=1e-10)
 
@@ -125,7 +125,7 @@ def test_rankers():
         assert budgeted.score(X, LABELS[3], qid=qid) > 0.8
 
 
-def test_boosters_are_known_by_their_objective():
+def test_the_task_of_a_booster_follows_from_its_objective():
     data = lightgbm.Dataset(X, LABELS[3])
     several = lightgbm.train({"objective": "multiclass", "num_class": 3, "verbose": -1, "num_threads": 1}, data, 4)
     budgeted = Forest.from_model(several).with_costs()
@@ -145,24 +145,36 @@ SERVED = {
 }
 
 
+def driven(session, row):
+    """Run a session; after every step, its spend must be the sum of the costs announced."""
+    asked, announced = [], 0.0
+    while isinstance(step := session.next(), Acquire):
+        assert step.features or step.cost > 0
+        announced += step.cost
+        session.observe({j: row[j] for j in step.features})
+        asked += step.features
+        assert session.spend == pytest.approx(announced, rel=1e-12, abs=1e-12)
+    return asked, step
+
+
 @pytest.mark.parametrize(("evaluation_costs", "dtype"), [(0.0, np.float64), (0.3, np.float32)])
 @pytest.mark.parametrize("model", SERVED.values(), ids=SERVED)
-def test_a_session_is_a_batch_of_one(model, evaluation_costs, dtype):
+def test_a_session_equals_a_batch(model, evaluation_costs, dtype):
     budgeted = Forest.from_model(model).with_costs(PRICES, evaluation_costs)
-    holey = np.where(random.random(X.shape) < 0.1, np.nan, X)[:25].astype(dtype)
+    with_missing = np.where(random.random(X.shape) < 0.1, np.nan, X)[:25].astype(dtype)
     for cap in CAPS:
-        batch = budgeted.acquire(holey, cap)
+        batch = budgeted.acquire(with_missing, cap)
         assert (batch.spend <= cap).all()
-        for i, row in enumerate(holey):
-            session, asked = budgeted.session(cap), []
-            stop = drive(session, lambda j, row=row, asked=asked: (asked.append(j), row[j])[1])
+        for i, row in enumerate(with_missing):
+            session = budgeted.session(cap)
+            asked, stop = driven(session, row)
             assert sorted(asked) == np.flatnonzero(batch.acquired[i]).tolist()
             assert (session.spend, stop.exit, stop.prediction) == (batch.spend[i], batch.exit[i], batch.prediction[i])
             np.testing.assert_array_equal(stop.score, batch.score[i])
             assert stop.reason == ("done" if stop.exit == budgeted._priced().n_rounds - 1 else "cap")
 
 
-def test_a_capped_row_is_answered_by_the_average_of_its_trees():
+def test_the_prediction_of_a_capped_row_is_the_average_of_its_trees():
     model = RandomForestClassifier(n_estimators=6, max_depth=2, random_state=0).fit(X, LABELS[3])
     budgeted = Forest.from_model(model).with_costs(PRICES)
     batch = budgeted.acquire(X, cap=6.0)
@@ -186,17 +198,41 @@ def test_a_prefix_of_an_average_is_the_average_of_the_prefix():
 
 
 def test_evaluation_is_charged_by_the_round():
-    model = HistGradientBoostingClassifier(max_iter=5, max_depth=2).fit(X, LABELS[3])  # three trees a round
+    model = HistGradientBoostingClassifier(max_iter=5, max_depth=2).fit(X, LABELS[3])  # three trees per round
     forest = Forest.from_model(model)
     free = forest.with_costs(PRICES)
     charged = forest.with_costs(PRICES, np.tile([0.1, 0.2, 0.4], 5))
     np.testing.assert_allclose(charged.spend(X), free.spend(X) + 5 * 0.7, rtol=1e-12)
     assert charged.spend(X, cap=0.69).max() == 0
-    assert (charged.acquire(X, cap=0.7).exit == -1).all()  # it enters, and cannot pay for the first feature
+    assert (charged.acquire(X, cap=0.7).exit == -1).all()  # it pays for the round, but cannot pay for the first feature
     assert (charged.spend(X, cap=0.7) == 0.7).all()
 
 
-def test_what_is_paid_through_a_bundle_is_still_asked_for():
+def test_evaluation_after_the_last_feature_is_announced_without_features():
+    stump = Tree([0, -1, -1], [0.0] * 3, [1, 0, 0], [2, 0, 0], [0.0, 1.0, 2.0])
+    model = Forest.from_trees([stump, stump, stump], n_features=1).with_costs([3.0], [0.5, 0.75, 1.25])
+    session = model.session()
+    assert session.next() == Acquire((0,), 3.5)  # the feature and the first round
+    session.observe({0: 1.0})
+    assert session.spend == 3.5
+    assert session.next() == Acquire((), 2.0)  # the other rounds
+    assert session.spend == 3.5
+    session.observe({})
+    assert isinstance(session.next(), Stop)
+    assert session.spend == model.spend([[1.0]])[0] == 5.5
+
+
+def test_the_evaluation_of_a_capped_row_is_announced():
+    stump = Tree([0, -1, -1], [0.0] * 3, [1, 0, 0], [2, 0, 0], [0.0, 1.0, 2.0])
+    model = Forest.from_trees([stump], n_features=1).with_costs([3.0], 0.5)
+    session = model.session(cap=2.0)
+    assert session.next() == Acquire((), 0.5)  # the round is paid, but the feature is too expensive
+    session.observe({})
+    assert session.next().reason == "cap"
+    assert session.spend == model.spend([[1.0]], cap=2.0)[0] == 0.5
+
+
+def test_a_feature_whose_bundle_is_paid_is_asked_for_at_no_cost():
     tree = Tree([0, 1, -1, -1, -1], [0.0] * 5, [1, 2, 0, 0, 0], [4, 3, 0, 0, 0], [0.0, 0, 1, 2, 3])
     costs = CostModel({"a": None, "b": None}, bundles={"both": (["a", "b"], 4.0)})
     model = Forest.from_trees([tree], n_features=2, feature_names=["a", "b"]).with_costs(costs)
@@ -225,7 +261,7 @@ def test_names_are_kept():
     assert budgeted.session().next().features[0] in set("abcdef")
 
 
-def test_estimators_of_ours_are_read_with_their_task():
+def test_estimators_of_thrifty_are_read_with_their_task():
     binary = GreedyMiserClassifier(n_estimators=5).fit(X, LABELS[2])
     for model in (binary, GreedyMiserClassifier(n_estimators=5).fit(X, LABELS[3])):
         budgeted = Forest.from_model(model).with_costs(PRICES)
@@ -241,7 +277,7 @@ def test_bad_costs_are_refused():
     forest = Forest.from_model(SERVED["float32"])
     with pytest.raises(CostError, match="5 entries but X has 6"):
         forest.with_costs(np.ones(5))
-    for wrong in (-0.1, np.nan, "dear", [0.1, 0.2]):
+    for wrong in (-0.1, np.nan, "expensive", [0.1, 0.2]):
         with pytest.raises(CostError, match="evaluation_costs"):
             forest.with_costs(PRICES, wrong)
 

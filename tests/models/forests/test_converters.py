@@ -1,10 +1,11 @@
-"""Forests read from every library predict what the original predicts, for rows that sit on thresholds too."""
+"""Converted forests predict what the original predicts, also for rows whose values are equal to thresholds."""
 
 import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from sklearn.base import clone
 from sklearn.ensemble import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -19,9 +20,12 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
+from thrifty.models.forests.converters import is_fitted
 from thrifty.models.forests.converters.single_precision import at_most, less_than
 from thrifty.models.forests.forest import Forest
 
@@ -35,13 +39,13 @@ quiet = {"verbose": -1, "n_jobs": 1}
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    """OpenMP's threads wait busily for each other; where cores are shared that takes seconds."""
+    """Waiting OpenMP threads use the processor, which takes seconds if cores are shared."""
     with threadpool_limits(1, user_api="openmp"):
         yield
 
 
 def on_the_edge(forest):
-    """Return rows of training values, and of thresholds with the doubles and floats next to them."""
+    """Return the training rows, and rows of thresholds and of the doubles and floats next to them."""
     near = forest.threshold[forest.feature >= 0]
     near = near[np.isfinite(near)]
     near = np.concatenate([near, np.nextafter(near, -np.inf), np.nextafter(near, np.inf), near.astype(np.float32)])
@@ -177,7 +181,7 @@ def test_xgboost_regressors(model):
         assert pd.Series(ours).groupby(theirs).nunique().max() == 1  # no row took another path
 
 
-HOLEY = np.where(random.random(X.shape) < 0.15, np.nan, X)
+WITH_MISSING = np.where(random.random(X.shape) < 0.15, np.nan, X)
 LEARNING_DIRECTIONS = [
     DecisionTreeRegressor(max_depth=4),
     RandomForestRegressor(n_estimators=7, max_depth=6, random_state=0),
@@ -188,25 +192,27 @@ LEARNING_DIRECTIONS = [
 ]
 
 
-@pytest.mark.parametrize("rows", [X, HOLEY], ids=["none seen", "some seen"])
+@pytest.mark.parametrize("rows", [X, WITH_MISSING], ids=["none seen", "some seen"])
 @pytest.mark.parametrize("model", LEARNING_DIRECTIONS, ids=lambda model: type(model).__name__)
 def test_missing_values_go_where_the_original_sends_them(model, rows):
     forest = Forest.from_model(model.fit(rows, VALUE))
     assert forest.knows_missing
     tolerance = 1e-5 if isinstance(model, xgboost.XGBModel) else 1e-13
-    np.testing.assert_allclose(forest.scores(HOLEY)[:, 0], model.predict(HOLEY), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(
+        forest.scores(WITH_MISSING)[:, 0], model.predict(WITH_MISSING), rtol=tolerance, atol=tolerance
+    )
 
 
-def test_who_takes_no_missing_values_has_no_directions():
+def test_models_that_refuse_nan_have_no_directions_for_it():
     assert not Forest.from_model(GradientBoostingRegressor(n_estimators=3).fit(X, VALUE)).knows_missing
 
 
 CODES = random.integers(0, 7, size=(400, 2))
 FAR_APART = np.array([2, 63, 64, 70, 127, 130, 201])  # in several words
-CODED = np.column_stack([HOLEY[:, 0], CODES[:, 0], HOLEY[:, 1], FAR_APART[CODES[:, 1]]]).astype(float)
+CODED = np.column_stack([WITH_MISSING[:, 0], CODES[:, 0], WITH_MISSING[:, 1], FAR_APART[CODES[:, 1]]]).astype(float)
 CODED[::9, 1], CODED[::7, 3] = np.nan, np.nan
 BY_CODE = np.nan_to_num(CODED[:, 0]) + 2.0 * np.isin(CODED[:, 1], [1, 3, 6]) + np.isin(CODED[:, 3], [63, 64, 201])
-STRANGE = np.concatenate([CODED, np.where(np.arange(4) % 2, [[8.0], [-1.0], [500.0], [70.0]], CODED[:4])])
+WITH_UNKNOWN = np.concatenate([CODED, np.where(np.arange(4) % 2, [[8.0], [-1.0], [500.0], [70.0]], CODED[:4])])
 CATEGORICAL = [
     lightgbm.LGBMRegressor(n_estimators=12, min_data_per_group=5, cat_smooth=1, max_cat_to_onehot=1, **quiet),
     HistGradientBoostingRegressor(max_iter=12, categorical_features=[1, 3]),
@@ -223,14 +229,16 @@ def test_categories_go_where_the_original_sends_them(model):
     model.fit(CODED, BY_CODE, **extra)
     forest = Forest.from_model(model)
     assert {int(forest.feature[node]) for node in forest.categories} == {1, 3}
-    rows = CODED if isinstance(model, xgboost.XGBModel) else STRANGE  # XGBoost refuses categories it has not seen
+    rows = CODED if isinstance(model, xgboost.XGBModel) else WITH_UNKNOWN  # XGBoost refuses categories it has not seen
     tolerance = 1e-5 if isinstance(model, xgboost.XGBModel) else 1e-13
     np.testing.assert_allclose(forest.scores(rows)[:, 0], model.predict(rows), rtol=tolerance, atol=tolerance)
 
 
 def test_categories_with_names_are_known_by_their_positions():
-    frame = pd.DataFrame({"number": HOLEY[:, 0], "letter": pd.Categorical(np.array(list("dabc"))[CODES[:, 0] % 4])})
-    y = HOLEY[:, 1] + 2.0 * np.isin(frame["letter"], ["a", "d"])
+    frame = pd.DataFrame(
+        {"number": WITH_MISSING[:, 0], "letter": pd.Categorical(np.array(list("dabc"))[CODES[:, 0] % 4])}
+    )
+    y = WITH_MISSING[:, 1] + 2.0 * np.isin(frame["letter"], ["a", "d"])
     y[np.isnan(y)] = 0.0
     codes = np.column_stack([frame["number"], frame["letter"].cat.codes])
     for model in (
@@ -293,7 +301,7 @@ def test_column_names_are_kept():
 
 UNREPRESENTABLE = {
     "linear leaves": lambda: lightgbm.LGBMRegressor(n_estimators=3, linear_tree=True, **quiet).fit(X, VALUE),
-    "zero for missing": lambda: lightgbm.LGBMRegressor(n_estimators=3, zero_as_missing=True, **quiet).fit(X, VALUE),
+    "zero as missing": lambda: lightgbm.LGBMRegressor(n_estimators=3, zero_as_missing=True, **quiet).fit(X, VALUE),
     "missing is 0.0": lambda: xgboost.XGBRegressor(n_estimators=3, n_jobs=1, missing=0.0).fit(X, VALUE),
     "gblinear": lambda: xgboost.XGBRegressor(n_estimators=3, n_jobs=1, booster="gblinear").fit(X, VALUE),
     "a vector": lambda: xgboost.XGBRegressor(n_estimators=3, n_jobs=1, multi_strategy="multi_output_tree").fit(
@@ -312,13 +320,13 @@ def test_what_a_forest_cannot_represent_is_refused(what):
         Forest.from_model(UNREPRESENTABLE[what]())
 
 
-@pytest.mark.parametrize("stranger", [None, 3, "trees", LinearRegression().fit(X, VALUE), RandomForestRegressor])
-def test_strangers_are_refused(stranger):
-    with pytest.raises(TypeError, match="is no forest"):
-        Forest.from_model(stranger)
+@pytest.mark.parametrize("other", [None, 3, "trees", LinearRegression().fit(X, VALUE), RandomForestRegressor])
+def test_other_objects_are_refused(other):
+    with pytest.raises(TypeError, match="is not a forest"):
+        Forest.from_model(other)
 
 
-def test_a_weighted_median_is_no_sum_of_trees():
+def test_a_weighted_median_of_trees_is_refused():
     with pytest.raises(TypeError, match="AdaBoostRegressor"):
         Forest.from_model(AdaBoostRegressor(n_estimators=2).fit(X, VALUE))
 
@@ -327,3 +335,24 @@ def test_a_weighted_median_is_no_sum_of_trees():
 def test_unfitted_forests_are_refused(model):
     with pytest.raises(NotFittedError, match="Call its fit first"):
         Forest.from_model(model)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestRegressor(n_estimators=2),
+        lightgbm.LGBMRegressor(n_estimators=2, **quiet),
+        xgboost.XGBRegressor(n_estimators=2, n_jobs=1),
+        make_pipeline(StandardScaler(), LinearRegression()),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_is_fitted_tells_fitted_estimators_from_others(model):
+    assert not is_fitted(model)
+    assert is_fitted(clone(model).fit(X, VALUE))
+
+
+def test_objects_that_are_not_estimators_count_as_fitted():
+    booster = lightgbm.LGBMRegressor(n_estimators=2, **quiet).fit(X, VALUE).booster_
+    for other in (Forest.from_model(booster), booster, None, "trees", RandomForestRegressor):
+        assert is_fitted(other)

@@ -18,7 +18,7 @@ PRICES = [3.0, 1.0, 0.5, 7.0, 0.0, 2.0, 9.0, 4.0]
 boosted = GradientBoostingRegressor(n_estimators=12, max_depth=2, random_state=0).fit(X, y)
 
 
-def test_outputs_are_the_shrunken_trees():
+def test_outputs_are_the_trees_times_the_learning_rate():
     expected = np.stack([0.1 * tree.predict(X) for tree in boosted.estimators_[:, 0]], axis=1)
     np.testing.assert_array_equal(BoostedFeatureMap(boosted).transform(X), expected)
 
@@ -53,7 +53,7 @@ def test_outputs_of_one_tree_share_its_evaluation():
     assert costs.of([False, False, False, True, False, True]) == 1.4
 
 
-def test_a_map_is_frozen():
+def test_a_map_is_immutable():
     feature_map = BoostedFeatureMap(boosted, evaluation_costs=0.2)
     assert clone(feature_map) is feature_map
     twin = pickle.loads(pickle.dumps(feature_map))
@@ -62,37 +62,37 @@ def test_a_map_is_frozen():
     assert BoostedFeatureMap(Forest.from_model(boosted)).forest.n_trees == 12
 
 
-@pytest.mark.parametrize("wrong", [-0.1, [0.1, 0.2], "dear", np.nan])
+@pytest.mark.parametrize("wrong", [-0.1, [0.1, 0.2], "expensive", np.nan])
 def test_bad_evaluation_costs_are_refused_at_once(wrong):
     with pytest.raises(CostError):
         BoostedFeatureMap(boosted, evaluation_costs=wrong)
 
 
-def test_missing_values_go_where_the_forest_learned_to_send_them():
-    holey = np.where(random.random(X.shape) < 0.2, np.nan, X)
-    telling = y + 3 * np.isnan(holey[:, 0])
-    original = HistGradientBoostingRegressor(max_iter=10, max_depth=2).fit(holey, telling)
+def test_missing_values_follow_the_learned_directions():
+    with_missing = np.where(random.random(X.shape) < 0.2, np.nan, X)
+    target = y + 3 * np.isnan(with_missing[:, 0])
+    original = HistGradientBoostingRegressor(max_iter=10, max_depth=2).fit(with_missing, target)
     forest = Forest.from_model(original)
-    sums = BoostedFeatureMap(forest).transform(holey).sum(axis=1) + forest.base
-    np.testing.assert_allclose(sums, original.predict(holey), rtol=1e-12)
-    knowing, filled = (
-        CSTCRegressor(max_depth=2, feature_map=each).fit(holey, telling)
+    sums = BoostedFeatureMap(forest).transform(with_missing).sum(axis=1) + forest.base
+    np.testing.assert_allclose(sums, original.predict(with_missing), rtol=1e-12)
+    learned, filled = (
+        CSTCRegressor(max_depth=2, feature_map=each).fit(with_missing, target)
         for each in (forest, forest.replace(missing_left=None))
     )
-    assert knowing.score(holey, telling) > filled.score(holey, telling) + 0.2
-    batch = knowing.acquire(holey[:20])
-    for i, row in enumerate(holey[:20]):
-        assert drive(knowing.session(), row.__getitem__).score == batch.score[i]
+    assert learned.score(with_missing, target) > filled.score(with_missing, target) + 0.2
+    batch = learned.acquire(with_missing[:20])
+    for i, row in enumerate(with_missing[:20]):
+        assert drive(learned.session(), row.__getitem__).score == batch.score[i]
 
 
 @pytest.mark.parametrize("fit_first", [True, False])
-def test_estimators_of_ours_are_maps(fit_first):
+def test_estimators_of_thrifty_are_maps(fit_first):
     miser = GreedyMiserRegressor(n_estimators=6, max_depth=2)
     model = CSTCRegressor(max_depth=2, feature_map=miser.fit(X, y) if fit_first else miser).fit(X, y)
     assert model.feature_map_.forest.n_trees == 6
     assert model.score(X, y) > 0.2
 
 
-def test_strangers_are_refused():
-    with pytest.raises(TypeError, match="is no forest"):
+def test_other_objects_are_refused():
+    with pytest.raises(TypeError, match="is not a forest"):
         BoostedFeatureMap(CostModel(PRICES))

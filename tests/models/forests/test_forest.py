@@ -16,7 +16,7 @@ def test_from_arrays():
     forest = Forest(**GOOD, base=3.0)
     assert (forest.n_trees, forest.n_outputs, forest.n_features) == (1, 1, 2)
     assert forest.reads.tolist() == [[False, True]]
-    assert forest.outputs([[9, 0], [9, 1]]).tolist() == [[-1.0], [1.0]]  # whole numbers are fine
+    assert forest.outputs([[9, 0], [9, 1]]).tolist() == [[-1.0], [1.0]]  # whole numbers are accepted
     assert forest.scores([[9, 0], [9, 1]]).tolist() == [[2.0], [4.0]]
 
 
@@ -48,9 +48,9 @@ def test_outputs_add_up_by_score():
         ({"score_of": [0, 0]}, "score_of has 2 entries for 1 outputs"),
         ({"missing_left": [True]}, "missing_left has 1 entries for 3 nodes"),
         ({"missing_left": [0.5, 1, 1]}, "missing_left has shape"),
-        ({"categories": {3: [1]}}, "categories has node 3, which is no split"),
-        ({"categories": {-3: [1]}}, "categories has node -3, which is no split"),
-        ({"categories": {1: [1]}}, "categories has node 1, which is no split"),
+        ({"categories": {3: [1]}}, "categories has node 3, which is not a split"),
+        ({"categories": {-3: [1]}}, "categories has node -3, which is not a split"),
+        ({"categories": {1: [1]}}, "categories has node 1, which is not a split"),
         ({"categories": {0: [-1]}}, r"categories of node 0 are \[-1\]; expected whole numbers"),
         ({"categories": {0: [2**24]}}, "from 0 to 16777215"),
         ({"categories": {0: [0.5]}}, "expected whole numbers"),
@@ -61,7 +61,7 @@ def test_broken_arrays_are_refused(change, message):
         Forest(**GOOD | change)
 
 
-def test_nobody_is_no_forest():
+def test_an_empty_list_of_trees_is_refused():
     with pytest.raises(ValueError, match="no trees"):
         Forest.from_trees([], n_features=2)
 
@@ -80,7 +80,7 @@ def test_bad_requests_are_refused(X, columns, message):
         Forest(**GOOD).outputs(X, columns)
 
 
-def test_missing_values_go_left_unless_told_otherwise():
+def test_missing_values_go_left_by_default():
     holes = [[9.0, np.nan]]
     unknown, left, right = (Forest(**GOOD, missing_left=each) for each in (None, [True] * 3, [False] * 3))
     assert [each.outputs(holes)[0, 0] for each in (unknown, left, right)] == [-1.0, -1.0, 1.0]
@@ -96,7 +96,7 @@ def test_listed_categories_go_left():
     assert Forest(**GOOD, categories={0: []}).outputs([[0.0, 0.0]])[0, 0] == 1.0
 
 
-def test_a_prefix_is_the_first_trees():
+def test_a_prefix_holds_the_first_trees():
     model = HistGradientBoostingRegressor(max_iter=6, max_depth=3, categorical_features=[1])
     random = np.random.default_rng(0)
     X = np.column_stack([random.normal(size=300), random.integers(0, 5, 300)])
@@ -113,13 +113,13 @@ def test_a_prefix_is_the_first_trees():
             forest.prefix(wrong)
 
 
-def test_nodes_that_no_tree_reaches_do_no_harm():
+def test_nodes_that_no_tree_reaches_are_ignored():
     forest = Forest(**GOOD | {"starts": [1]}, categories={0: [1]})
     assert forest.outputs([[9.0, 1.0]])[0, 0] == -1.0
     assert forest.prefix(1).categories == {}
 
 
-def test_a_forest_is_frozen():
+def test_a_forest_is_immutable():
     threshold = np.array([0.5, 0.0, 0.0])
     forest = Forest(**GOOD | {"threshold": threshold})
     threshold[0] = 7.0

@@ -1,1 +1,1 @@
-"""Forests: one flat structure for everybody's trees, and their outputs as features."""
+"""Boosted trees: the Greedy Miser, early exit in ranking, and AdaBoost with sampled trees."""

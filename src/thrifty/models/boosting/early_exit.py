@@ -1,12 +1,14 @@
-"""Early exit: documents that fall too far behind the best of their query are not evaluated further.
+"""Early exit in ranking: documents that are too far behind the best of their query are not evaluated further.
 
 B. B. Cambazoglu, H. Zaragoza, O. Chapelle, J. Chen, C. Liao, Z. Zheng, J. Degenhardt. Early Exit Optimizations for
-Additive Machine Learned Ranking Systems. WSDM 2010; the proximity threshold, as Xu et al. (JMLR 15, 2014, section 6.2)
-compare with it: at the i-th of K checkpoints a document leaves whose score is at least
+Additive Machine Learned Ranking Systems. WSDM 2010.
+
+This is the method with proximity thresholds, as described in Xu et al. (JMLR 15, 2014, section 6.2). At checkpoint i of
+K, a document exits if its score is at least
 
     (K - i) / (K - 1) * s
 
-below that of the fifth best document of its query. They had K = 300.
+below the score of the fifth best document of its query. Xu et al. use K = 300.
 """
 
 from inspect import signature
@@ -20,33 +22,35 @@ from thrifty.models.forests.converters import is_fitted, reader_of
 from thrifty.models.forests.estimator import ForestEstimator
 from thrifty.models.forests.forest import Forest
 from thrifty.models.parameters import is_number, is_whole
+from thrifty.models.rows import Rows
 from thrifty.models.soundness import is_whole_numbers, require
 from thrifty.models.tasks import BudgetedRanker
 
 
 class EarlyExitRanker(ForestEstimator, BudgetedRanker):
-    """A forest that stops evaluating documents which are too far behind the best of their query.
+    """A forest that stops evaluating documents that are too far behind the best of their query.
 
-    ``predict``, ``acquire`` and ``spend`` take the query of each document and decide query by query. A document that
-    leaves keeps the score it left with. Without queries every row stands alone and nobody leaves, as in a session.
+    ``predict``, ``acquire`` and ``spend`` compare the documents of each query if they are given queries. A document
+    that exits keeps its score. Without queries no document exits early, and a session, which has a single row, behaves
+    in the same way.
 
     Parameters
     ----------
-    estimator : forest or None
-        What scores the documents. A fitted forest (ours, of scikit-learn, LightGBM or XGBoost, or a `Forest`) is
-        used as it is; one that is not fitted is cloned and fitted. None: a `GreedyMiserRanker` that does not look at
-        costs.
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
+    estimator : forest or None, default=None
+        The model that scores documents: an estimator of thrifty, scikit-learn, LightGBM or XGBoost, or a `Forest`. A
+        fitted model is used as it is. An estimator that is not fitted is cloned and fitted. None means a
+        `GreedyMiserRanker` with ``cost_weight=0``.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature.
     s : float, default=0.3
-        How far behind a document may fall at the first checkpoint, in the unit of the scores; the distance allowed
-        shrinks in equal steps to nothing at the last.
+        The distance to the score of the top-th document at which a document exits at the first checkpoint, in the unit
+        of the scores. The distance decreases linearly to 0 at the last checkpoint.
     top : int, default=5
-        The document that others are compared with: the fifth best. A query of fewer documents keeps them all.
-    n_checkpoints : int or None
-        How many there are, spread evenly over the rounds of the forest; one after every round by default.
-    evaluation_cost : float, default=0
-        What evaluating a tree costs each document that enters it.
+        The rank of the document with which others are compared. A query with fewer documents keeps them all.
+    n_checkpoints : int or None, default=None
+        The number of checkpoints, spread evenly over the rounds of the forest. None means one after every round.
+    evaluation_cost : float, default=0.0
+        What evaluating one tree costs a document, in the unit of the costs.
 
     Attributes
     ----------
@@ -54,6 +58,24 @@ class EarlyExitRanker(ForestEstimator, BudgetedRanker):
         The trees.
     checkpoints_ : ndarray of int
         The numbers of rounds after which documents are compared.
+    evaluation_costs_ : ndarray of shape (n_trees,)
+        What evaluating each tree costs a document.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, if X has names.
+
+    References
+    ----------
+    B. B. Cambazoglu, H. Zaragoza, O. Chapelle, J. Chen, C. Liao, Z. Zheng, J. Degenhardt. Early Exit Optimizations for
+    Additive Machine Learned Ranking Systems. WSDM 2010.
+
+    Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle. Classifier Cascades and Trees for Minimizing Feature
+    Evaluation Cost. JMLR 15, 2014, section 6.2.
 
     Examples
     --------
@@ -84,45 +106,29 @@ class EarlyExitRanker(ForestEstimator, BudgetedRanker):
         self.evaluation_cost = evaluation_cost
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
-        """Fit the forest, unless it is fitted.
+        """Fit the forest if it is not fitted, and choose the checkpoints.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
         y : array-like of shape (n,)
-            Relevance of each document, 0 for irrelevant.
+            The relevance of each document, 0 if it is irrelevant.
         sample_weight : array-like of shape (n,), optional
+            The weight of each document.
         qid : array-like of shape (n,), optional
-            The query each document belongs to; all to one by default.
+            The query of each document. By default all documents belong to one query.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
-        self._refuse_bad_parameters()
+        _check_parameters(self)
         rows = self._validated(X, y, sample_weight, qid)
-        queries = np.zeros(len(rows), dtype=int) if rows.qid is None else rows.qid
-        self.forest_ = self._grown(rows.X, self._targets(rows.y)[:, 0], rows.weight, queries)
+        self.forest_ = _fitted_forest(self, rows, self._targets(rows.y)[:, 0])
         self.evaluation_costs_ = np.full(self.forest_.n_trees, float(self.evaluation_cost))
-        self.checkpoints_ = self._checkpoints()
+        self.checkpoints_ = _checkpoints(self.n_checkpoints, self._priced().n_rounds)
         return self
-
-    def _grown(self, X: np.ndarray, y: np.ndarray, count: np.ndarray, queries: Any) -> Forest:
-        model = _default_ranker() if self.estimator is None else self.estimator
-        if reader_of(model) and not is_fitted(model):
-            order = np.argsort(queries, kind="stable")  # LightGBM and XGBoost want queries one after another
-            given = _queries_as_wanted(model, queries[order])
-            if np.ptp(count):  # XGBoost weighs no documents
-                given["sample_weight"] = count[order]
-            model = clone(model).fit(X[order], y[order], **given)
-        forest = Forest.from_model(model)
-        if forest.n_features != self.n_features_in_ or len(forest.base) != 1:
-            raise ValueError(
-                f"{type(self).__name__}: estimator has {forest.n_features} columns and {len(forest.base)} scores, X "
-                f"has {self.n_features_in_} columns. Pass a forest of one score that was fitted on these columns."
-            )
-        return forest
-
-    def _checkpoints(self) -> np.ndarray:
-        n_rounds = self._priced().n_rounds
-        wanted = n_rounds if self.n_checkpoints is None else min(self.n_checkpoints, n_rounds)
-        return np.rint(np.linspace(0, n_rounds, wanted + 1)[1:]).astype(np.int64)
 
     def _run(self, X: np.ndarray, cap: np.ndarray, qid: np.ndarray | None) -> Run:
         if qid is None:
@@ -141,12 +147,27 @@ class EarlyExitRanker(ForestEstimator, BudgetedRanker):
         require(in_order, "its checkpoints are not in ascending order up to the last round")
         require(is_whole(self.top, 1) and is_number(self.s, 0), "its parameter top or s is not valid")
 
-    def _refuse_bad_parameters(self) -> None:
-        for name in ("s", "evaluation_cost"):
-            self._refuse_unless(is_number(value := getattr(self, name), 0), name, value, "a number of at least 0")
-        self._refuse_unless(is_whole(self.top, 1), "top", self.top, "a whole number of at least 1")
-        fine = self.n_checkpoints is None or is_whole(self.n_checkpoints, 1)
-        self._refuse_unless(fine, "n_checkpoints", self.n_checkpoints, "a whole number of at least 1, or None")
+
+def _check_parameters(ranker: EarlyExitRanker) -> None:
+    for name in ("s", "evaluation_cost"):
+        ranker._refuse_unless(is_number(value := getattr(ranker, name), 0), name, value, "a number of at least 0")
+    ranker._refuse_unless(is_whole(ranker.top, 1), "top", ranker.top, "a whole number of at least 1")
+    valid = (given := ranker.n_checkpoints) is None or is_whole(given, 1)
+    ranker._refuse_unless(valid, "n_checkpoints", given, "a whole number of at least 1, or None")
+
+
+def _fitted_forest(ranker: EarlyExitRanker, rows: Rows, labels: np.ndarray) -> Forest:
+    """Return the forest of the ranker's estimator, which is fitted to the rows unless it is fitted already."""
+    model = _default_ranker() if ranker.estimator is None else ranker.estimator
+    if reader_of(model) and not is_fitted(model):
+        model = _fitted_clone(model, rows, labels)
+    forest = Forest.from_model(model)
+    if forest.n_features != ranker.n_features_in_ or len(forest.base) != 1:
+        raise ValueError(
+            f"{type(ranker).__name__}: estimator has {forest.n_features} columns and {len(forest.base)} scores, X "
+            f"has {ranker.n_features_in_} columns. Pass a forest with one score that was fitted on these columns."
+        )
+    return forest
 
 
 def _default_ranker() -> Any:
@@ -155,9 +176,24 @@ def _default_ranker() -> Any:
     return GreedyMiserRanker(cost_weight=0.0)
 
 
-def _queries_as_wanted(model: Any, queries: np.ndarray) -> dict[str, Any]:
-    """Return the queries as the model's fit takes them: one per row, the size of each group, or not at all."""
+def _fitted_clone(model: Any, rows: Rows, labels: np.ndarray) -> Any:
+    queries = np.zeros(len(rows), dtype=int) if rows.qid is None else rows.qid
+    order = np.argsort(queries, kind="stable")  # LightGBM and XGBoost need the rows of a query together
+    arguments = _query_arguments(model, queries[order])
+    if np.ptp(rows.weight):  # XGBoost has weights of queries instead of documents, so equal weights are not passed
+        arguments["sample_weight"] = rows.weight[order]
+    return clone(model).fit(rows.X[order], labels[order], **arguments)
+
+
+def _query_arguments(model: Any, queries: np.ndarray) -> dict[str, Any]:
+    """Return the queries in the form that the model's fit takes: ``qid`` of each row, sizes ``group``, or nothing."""
     wanted = signature(model.fit).parameters
     if "qid" in wanted:
         return {"qid": np.unique(queries, return_inverse=True)[1]}
     return {"group": np.unique(queries, return_counts=True)[1]} if "group" in wanted else {}
+
+
+def _checkpoints(n_checkpoints: int | None, n_rounds: int) -> np.ndarray:
+    """Return the numbers of rounds after which documents are compared, spread evenly."""
+    wanted = n_rounds if n_checkpoints is None else min(n_checkpoints, n_rounds)
+    return np.rint(np.linspace(0, n_rounds, wanted + 1)[1:]).astype(np.int64)

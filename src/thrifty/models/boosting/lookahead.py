@@ -1,49 +1,54 @@
-"""Buying by the tree instead of by the split.
+"""Lookahead: decide whether to buy a feature by what a whole tree gains from it, instead of a single split.
 
-Eq. (5) of the Greedy Miser asks for the *tree* that is best for what it buys. Growing it split by split judges a
-feature by a single split, though the whole tree may go on to use it, and so misses features that are worth their
-price in several branches. Here every feature not bought yet is judged by a tree that may use it beside those bought:
-what that tree saves more than one without it, less the price. The best is bought as long as one is worth it.
+Eq. (5) of the Greedy Miser minimises over trees. A tree that is grown split by split judges a feature by one split,
+although later splits may use it too. So it misses features that are worth their price only in several branches. With
+lookahead, before each round, for each feature j that is not bought:
 
-What a feature is worth seldom rises while boosting goes on and nothing is bought. So between purchases only those are
-judged anew that were last seen worth their price.
+    worth_j = saving(bought features and j) - saving(bought features)
+
+where saving(S) is the decrease of the loss per row by trees that may split on S for free. The feature with the largest
+worth_j - penalty_j is bought if this is positive, and the comparison is repeated.
+
+While nothing is bought, the worth of a feature seldom rises from round to round. So only features whose last computed
+worth exceeds their penalty are evaluated again.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from thrifty.models.boosting.accounts import Accounts
+from thrifty.models.boosting.payments import Payments
 
-Saving = Callable[[np.ndarray], float]  # loss per row that trees save which may split on these features
+Saving = Callable[[np.ndarray], float]  # decrease of the loss per row by trees that may split on these features
 
 
-class Shopper:
-    """Decides before each round what to buy.
+class Lookahead:
+    """Buys features before a round of boosting.
 
     Parameters
     ----------
-    accounts : Accounts
+    payments : Payments
+        Charged for every purchase.
     """
 
-    def __init__(self, accounts: Accounts):
-        self._accounts = accounts
-        self._worth = np.full(len(accounts.ledger.prices), np.inf)  # as last seen, an upper bound
+    def __init__(self, payments: Payments):
+        self._payments = payments
+        self._worth = np.full(len(payments.ledger.prices), np.inf)  # last computed; infinity if not computed yet
 
-    def shop(self, saving: Saving, features: np.ndarray) -> None:
-        """Buy, one after another, what is worth its price to a tree that may split on some features."""
-        while (found := self._best(saving, features)) is not None:
-            self._accounts.buy(found, (), None)
+    def buy(self, saving: Saving, features: np.ndarray) -> None:
+        """Buy the features that are worth their price to a round that may split on `features`, one at a time."""
+        while (best := self._best(saving, features)) is not None:
+            self._payments.buy(best, (), None)
             self._worth[:] = np.inf
 
     def _best(self, saving: Saving, features: np.ndarray) -> int | None:
-        prices = self._accounts.penalties(None)
-        free = [int(j) for j in features if prices[j] == 0]
-        wanted = [int(j) for j in features if 0 < prices[j] < min(self._worth[j], np.inf)]
-        if not wanted:
+        penalties = self._payments.penalties(None)
+        free = [int(j) for j in features if penalties[j] == 0]
+        candidates = [int(j) for j in features if 0 < penalties[j] < min(self._worth[j], np.inf)]
+        if not candidates:
             return None
         without = saving(np.array(free, dtype=np.int64)) if free else 0.0
-        for j in wanted:
+        for j in candidates:
             self._worth[j] = saving(np.sort([*free, j])) - without
-        best = max(wanted, key=lambda j: self._worth[j] - prices[j])
-        return best if self._worth[best] > prices[best] else None
+        best = max(candidates, key=lambda j: self._worth[j] - penalties[j])
+        return best if self._worth[best] > penalties[best] else None

@@ -1,8 +1,8 @@
-"""What boosting descends on: losses of raw scores, with their first and second derivatives.
+"""Losses of raw scores, with their gradients and Hessians (first and second derivatives).
 
-A loss knows its targets and weights. `derivatives` is called once a round with the scores (n, n_scores) of all rows
-and returns gradients and curvatures of the same shape, each times the row's weight; `value` is the mean loss of some
-rows. Rows that are only looked on (out of the bag, held out) are rows like any other here.
+A loss holds the targets and weights of all rows. Scores have shape (n_scores, n). Gradients and Hessians have the same
+shape and are multiplied by the weights of the rows. Rows that a tree is not grown on (rows left out of a subsample,
+held-out rows) are treated like all others.
 """
 
 from typing import ClassVar
@@ -15,23 +15,34 @@ from thrifty.metrics import ndcg_at_k
 
 
 class Loss:
-    """A loss of raw scores; `constant_curvature` says that the second derivative is the weight itself."""
+    """Base of the losses.
 
-    constant_curvature: ClassVar[bool] = False
+    Parameters
+    ----------
+    targets : ndarray of shape (n,) or (n_scores, n)
+    weight : ndarray of shape (n,)
+
+    Attributes
+    ----------
+    constant_hessian : bool
+        Whether the Hessian of a row is its weight, for all scores.
+    """
+
+    constant_hessian: ClassVar[bool] = False
 
     def __init__(self, targets: np.ndarray, weight: np.ndarray):
         self.targets, self.weight = targets, weight
 
     def base(self, rows: slice) -> np.ndarray:
-        """Return the best constant scores (n_scores,) of some rows."""
+        """Return the constant scores (n_scores,) with the smallest loss on some rows."""
         raise NotImplementedError
 
     def scale(self, rows: slice) -> float:
-        """Return what a fall of the loss by one is worth, for a cost weight to mean the same on all data."""
+        """Return the unit of the loss in which cost weights are given."""
         return 1.0
 
     def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradients and curvatures (n_scores, n) of scores (n_scores, n), times the weights."""
+        """Return gradients and Hessians (n_scores, n), multiplied by the weights."""
         raise NotImplementedError
 
     def value(self, scores: np.ndarray, rows: slice) -> float:
@@ -43,20 +54,20 @@ class Loss:
 
 
 class SquaredError(Loss):
-    """Half the squared error; measured in variances of the targets where it is weighed against costs."""
+    """Half the squared error, (score - target)^2 / 2. Cost weights are in units of the variance of the targets."""
 
-    constant_curvature = True
+    constant_hessian = True
 
     def base(self, rows: slice) -> np.ndarray:
-        """Return the mean."""
+        """Return the weighted mean of the targets."""
         return np.array([np.average(self.targets[rows], weights=self.weight[rows])])
 
     def scale(self, rows: slice) -> float:
-        """Return the variance of the targets."""
+        """Return the weighted variance of the targets."""
         return float(np.average((self.targets[rows] - self.base(rows)) ** 2, weights=self.weight[rows]))
 
     def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the residuals, turned round."""
+        """Return score - target, and 1."""
         return self.weight * (scores - self.targets), self.weight[None]
 
     def value(self, scores: np.ndarray, rows: slice) -> float:
@@ -65,17 +76,17 @@ class SquaredError(Loss):
 
 
 class LogLoss(Loss):
-    """The negative log-likelihood of two classes, 0 and 1, whose log-odds are the score."""
+    """Negative log-likelihood of two classes, with targets 0 and 1. The score is the log-odds of class 1."""
 
     def base(self, rows: slice) -> np.ndarray:
-        """Return the log-odds of the share of ones."""
+        """Return the log-odds of the share of class 1."""
         share = np.average(self.targets[rows], weights=self.weight[rows])
         return np.array([np.log(share / (1 - share))])
 
     def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return p - y and p (1 - p)."""
-        share = expit(scores)
-        return self.weight * (share - self.targets), self.weight * (share * (1 - share))
+        """Return p - y and p (1 - p), where p is the probability of class 1."""
+        probability = expit(scores)
+        return self.weight * (probability - self.targets), self.weight * (probability * (1 - probability))
 
     def value(self, scores: np.ndarray, rows: slice) -> float:
         """Return the mean negative log-likelihood."""
@@ -85,19 +96,23 @@ class LogLoss(Loss):
 
 
 class SoftmaxLoss(Loss):
-    """The negative log-likelihood of several classes; targets are one 0/1 line per class, (n_classes, n)."""
+    """Negative log-likelihood of several classes. The targets (n_classes, n) are one-hot, one row per class."""
 
     def base(self, rows: slice) -> np.ndarray:
-        """Return the log of each class's share."""
+        """Return the logarithm of the share of each class, with a mean of 0."""
         share = np.average(self.targets[:, rows], axis=1, weights=self.weight[rows])
         return np.log(share) - np.log(share).mean()
 
     def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return p - y and p (1 - p), the latter times k / (k - 1) for what the classes have in common."""
-        share = softmax(scores, axis=0)
+        """Return p - y and k / (k - 1) * p (1 - p), where p are the probabilities of the k classes.
+
+        The factor k / (k - 1) accounts for the fact that a constant added to the scores of all classes changes
+        nothing, so that k scores have only k - 1 degrees of freedom.
+        """
+        probability = softmax(scores, axis=0)
         n_classes = len(scores)
-        curvature = n_classes / (n_classes - 1) * self.weight * (share * (1 - share))
-        return self.weight * (share - self.targets), curvature
+        hessian = n_classes / (n_classes - 1) * self.weight * (probability * (1 - probability))
+        return self.weight * (probability - self.targets), hessian
 
     def value(self, scores: np.ndarray, rows: slice) -> float:
         """Return the mean negative log-likelihood."""
@@ -106,12 +121,30 @@ class SoftmaxLoss(Loss):
 
 
 class LambdaRank(Loss):
-    """Pairs of documents of a query, each weighed by what swapping them would do to NDCG (Burges, 2010).
+    """LambdaRank: pairs of documents of a query, weighted by how much swapping them changes NDCG.
 
-    There is no loss of which these are the derivatives; `value` is what NDCG@5 lacks to 1.
+    For documents i, j of a query, i more relevant than j, with scores s_i, s_j:
+
+        lambda_ij = |change of NDCG if i and j swap ranks| / (1 + exp(s_i - s_j))
+
+    The gradient of a document is the sum of -lambda_ij over the pairs in which it is document i, and of +lambda_ij
+    over those in which it is j. `thrifty.kernels.lambdarank` gives the Hessian and the normalisations. No function has
+    these derivatives, so `value` returns 1 - NDCG@5 instead.
+
+    Parameters
+    ----------
+    targets : ndarray of shape (n,)
+        Relevance labels. A document of label l has the gain 2^l - 1.
+    weight : ndarray of shape (n,)
+    qid : ndarray of shape (n,)
+        The query of each row.
+
+    References
+    ----------
+    C. J. C. Burges. From RankNet to LambdaRank to LambdaMART: an overview. Microsoft Research, 2010.
     """
 
-    TRUNCATION = 30  # pairs count in which at least one document is ranked this high
+    TRUNCATION = 30  # only pairs with a document among the first TRUNCATION ranks count
 
     def __init__(self, targets: np.ndarray, weight: np.ndarray, qid: np.ndarray):
         super().__init__(targets, weight)
@@ -123,16 +156,16 @@ class LambdaRank(Loss):
         self._discount = 1.0 / np.log2(2.0 + np.arange(longest))
 
     def base(self, rows: slice) -> np.ndarray:
-        """Return zero: only differences within a query matter."""
+        """Return 0, because only differences within a query matter."""
         return np.zeros(1)
 
     def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums over pairs of the logistic loss's derivatives times the change of NDCG."""
-        gradient, curvature = np.zeros((2, scores.shape[1]))
+        """Return the sums over pairs of the lambdas and of their derivatives."""
+        gradient, hessian = np.zeros((2, scores.shape[1]))
         lambda_gradients(
-            scores[0], self._gain, self._order, self._starts, self._discount, self.TRUNCATION, gradient, curvature
+            scores[0], self._gain, self._order, self._starts, self._discount, self.TRUNCATION, gradient, hessian
         )
-        return (self.weight * gradient)[None], (self.weight * curvature)[None]
+        return (self.weight * gradient)[None], (self.weight * hessian)[None]
 
     def value(self, scores: np.ndarray, rows: slice) -> float:
         """Return 1 - NDCG@5."""

@@ -1,8 +1,4 @@
-"""The boosting loop: round after round a tree per score, what it bought, and how far the loss has come down.
-
-Rows are coded once and shared by every fit on them. Rows that are held out stand behind the training rows in the same
-arrays: they are sent down every tree and pay like any other, but no tree is grown on them.
-"""
+"""The boosting loop: each round grows one tree per score, pays for its features, and records the loss and the spend."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,136 +7,170 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thrifty.costs import CostModel
-from thrifty.models.boosting.accounts import CHARGES, Accounts
-from thrifty.models.boosting.binning import Bins, Codes
-from thrifty.models.boosting.growth import Grower, GrownTree, Limits
-from thrifty.models.boosting.lookahead import Shopper
-from thrifty.models.boosting.losses import Loss
+from thrifty.models.boosting.coded_rows import CodedRows
+from thrifty.models.boosting.grown_tree import GrownTree
+from thrifty.models.boosting.growth import Grower, Limits
+from thrifty.models.boosting.lookahead import Lookahead
+from thrifty.models.boosting.payments import PAYMENTS, Payments
 from thrifty.models.forests.forest import LEAF, Forest, Tree
-
-Judge = Callable[[np.ndarray], float]  # of the scores (n_scores, n) of all rows; larger is better
-
-
-@dataclass(frozen=True, eq=False)
-class CodedRows:
-    """Training rows, and behind them those held out, as a booster sees them."""
-
-    bins: Bins
-    codes: Codes
-    loss: Loss
-    n_train: int
-    cost_model: CostModel
-    judge: Judge | None  # of the rows held out, if there are any
-
-    @property
-    def train(self) -> slice:
-        """The rows that trees are grown on."""
-        return slice(0, self.n_train)
-
-    @property
-    def held_out(self) -> slice:
-        """The rows that are only looked on."""
-        return slice(self.n_train, None)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How to boost."""
+    """The parameters of boosting.
+
+    Attributes
+    ----------
+    n_estimators : int
+        The largest number of rounds.
+    learning_rate : float
+    limits : Limits
+        Limits on each tree.
+    cost_weight : float
+    charge : {"ensemble", "row"}
+    lookahead : bool
+    budget : float
+        Infinity if there is none.
+    evaluation_cost : float
+        The cost of evaluating one tree.
+    subsample, max_features : float
+        The share of the rows, and of the features, that each round draws.
+    n_iter_no_change : int or None
+        Boosting stops after this many rounds without a better score of the held-out rows; None: it does not.
+    """
 
     n_estimators: int
     learning_rate: float
     limits: Limits
     cost_weight: float
     charge: str
+    lookahead: bool
+    budget: float
     evaluation_cost: float
     subsample: float
     max_features: float
-    patience: int | None  # rounds without a better validation score before the end
-    lookahead: bool
-    budget: float
+    n_iter_no_change: int | None
 
     @property
-    def draws(self) -> bool:
-        """Whether rounds differ in what they are grown on."""
+    def is_random(self) -> bool:
+        """Whether each round draws its rows or features."""
         return self.subsample < 1 or self.max_features < 1
 
 
 @dataclass(eq=False)
 class Rounds:
-    """What boosting came to: the trees of every round and the record of each."""
+    """The result of boosting.
+
+    Attributes
+    ----------
+    base : ndarray of shape (n_scores,)
+        The initial scores.
+    trees : list of Tree
+        The trees of all rounds, ``n_scores`` per round.
+    features : list of frozenset of int
+        The features bought up to each round.
+    history : dict of list
+        Loss, spend and other numbers after each round.
+    """
 
     base: np.ndarray
     trees: list[Tree] = field(default_factory=list)
-    features: list[frozenset[int]] = field(default_factory=list)  # bought so far, by round
+    features: list[frozenset[int]] = field(default_factory=list)
     history: dict[str, list[float]] = field(default_factory=dict)
 
     @property
     def n_rounds(self) -> int:
-        """How many rounds there were."""
+        """The number of rounds."""
         return len(self.features)
 
     @property
     def best(self) -> int:
-        """The number of rounds after which the held-out rows were answered best, else all."""
+        """The number of rounds with the best score of the held-out rows; all rounds if no rows are held out."""
         scores = self.history.get("validation_score")
         return int(np.argmax(scores)) + 1 if scores else self.n_rounds
 
     def forest(self, n_features: int, n_rounds: int) -> Forest:
-        """Return the trees of the first rounds; if there are none, a tree that is a leaf and changes nothing."""
-        nothing = Tree([LEAF], [0.0], [0], [0], [[0.0]])
-        trees = self.trees[: n_rounds * len(self.base)] or [nothing] * len(self.base)
+        """Return the trees of the first rounds; without rounds, trees that consist of a leaf with value 0."""
+        zero = Tree([LEAF], [0.0], [0], [0], [[0.0]])
+        trees = self.trees[: n_rounds * len(self.base)] or [zero] * len(self.base)
         return Forest.from_trees(trees, n_features=n_features, base=self.base)
 
 
 def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Callable[[str], None]) -> Rounds:
-    """Boost as planned."""
+    """Run the boosting loop.
+
+    A split must save ``rate`` units of loss per row for each unit of cost, where rate = cost_weight / learning_rate *
+    scale of the loss. The factor 1 / learning_rate is that of eq. (5) of the Greedy Miser.
+
+    Parameters
+    ----------
+    rows : CodedRows
+    plan : Plan
+    random : Generator
+        Draws the rows and features of each round.
+    advance : callable
+        Called after each round with a text that reports progress.
+
+    Returns
+    -------
+    Rounds
+    """
     loss = rows.loss
     rate = plan.cost_weight / plan.learning_rate * loss.scale(rows.train)
-    accounts = CHARGES[plan.charge](rows.cost_model, loss.weight, rate, plan.budget)
+    payments = PAYMENTS[plan.charge](rows.cost_model, loss.weight, rate, plan.budget)
     grower = Grower(
-        rows.codes, rows.bins, accounts, plan.limits, loss.constant_curvature, float(loss.weight[rows.train].sum())
+        rows.codes, rows.bins, payments, plan.limits, loss.constant_hessian, float(loss.weight[rows.train].sum())
     )
-    shopper = Shopper(accounts) if plan.lookahead and rate > 0 else None
+    lookahead = Lookahead(payments) if plan.lookahead and rate > 0 else None
     rounds = Rounds(loss.base(rows.train))
     scores = np.repeat(rounds.base[:, None], rows.codes.n_rows, axis=1)
     for _ in range(plan.n_estimators):
-        accounts.budget -= plan.evaluation_cost * len(rounds.base)
-        if accounts.budget < 0:
+        payments.budget -= plan.evaluation_cost * len(rounds.base)
+        if payments.budget < 0:
             break
         draw = Draw.of(rows, plan, random)
         derivatives = list(zip(*loss.derivatives(scores), strict=True))
-        if shopper is not None:
-            shopper.shop(partial(_saving, grower, derivatives, draw.bag), draw.features)
+        if lookahead is not None:
+            lookahead.buy(partial(_saving, grower, derivatives, draw.bag), draw.features)
         grown = [grower.grow(*each, draw.bag.copy(), draw.rest.copy(), draw.features) for each in derivatives]
         saved = sum(tree.saved for tree in grown)
         if any(tree.n_splits for tree in grown) and saved > rate * plan.evaluation_cost * len(grown):
             for tree, line in zip(grown, scores, strict=True):
                 tree.add_to(line, plan.learning_rate)
-            _record(rounds, rows, plan, grown, accounts, scores)
+            _record(rounds, rows, plan, grown, payments, scores)
             advance(f"loss {rounds.history['loss'][-1]:.5g}, spend {rounds.history['spend'][-1]:.4g}")
-            if plan.patience is not None and rounds.n_rounds - rounds.best >= plan.patience:
+            if plan.n_iter_no_change is not None and rounds.n_rounds - rounds.best >= plan.n_iter_no_change:
                 break
-        elif not plan.draws:
-            break  # and so it would be in every round to come
+        elif not plan.is_random:
+            break  # every further round would be the same
     return rounds
 
 
 def _saving(grower: Grower, derivatives: list[tuple[Any, Any]], bag: np.ndarray, features: np.ndarray) -> float:
-    """Return what a round on some features would save if they were free."""
-    return sum(grower.saving(gradient, curvature, bag, features) for gradient, curvature in derivatives)
+    """Return the loss per row that a round on these features would save if they were free."""
+    return sum(grower.saving(gradient, hessian, bag, features) for gradient, hessian in derivatives)
 
 
 class Draw(NamedTuple):
-    """What a round is grown on."""
+    """The features and rows of one round.
 
-    features: np.ndarray  # that it may split on
-    bag: np.ndarray  # rows it learns from
-    rest: np.ndarray  # rows that are only sent down its trees
+    Attributes
+    ----------
+    features : ndarray of int
+        The features that trees may split on.
+    bag : ndarray of uint32
+        The rows that trees are grown on.
+    rest : ndarray of uint32
+        The other rows, which are only sent down the trees.
+    """
+
+    features: np.ndarray
+    bag: np.ndarray
+    rest: np.ndarray
 
     @classmethod
     def of(cls, rows: CodedRows, plan: Plan, random: np.random.Generator) -> "Draw":
-        """Draw the features and the training rows of a round."""
+        """Draw the features and the training rows of a round, without replacement."""
         n_features, n_rows = rows.codes.n_features, rows.codes.n_rows
         features, in_bag = np.arange(n_features), np.zeros(n_rows, dtype=bool)
         if plan.max_features < 1:
@@ -154,19 +184,20 @@ class Draw(NamedTuple):
 
 
 def _record(
-    rounds: Rounds, rows: CodedRows, plan: Plan, grown: list[GrownTree], accounts: Accounts, scores: np.ndarray
+    rounds: Rounds, rows: CodedRows, plan: Plan, grown: list[GrownTree], payments: Payments, scores: np.ndarray
 ) -> None:
+    """Add a round to the result."""
     rounds.trees += [tree.as_tree(plan.learning_rate) for tree in grown]
-    rounds.features.append(frozenset(accounts.features))
-    evaluated = plan.evaluation_cost * len(rounds.trees)
+    rounds.features.append(frozenset(payments.features))
+    evaluation = plan.evaluation_cost * len(rounds.trees)
     record = {
         "loss": rows.loss.value(scores, rows.train),
-        "spend": evaluated + float(np.average(accounts.spend[rows.train], weights=accounts.weight[rows.train])),
-        "cost": evaluated + accounts.ledger.spent,
-        "n_features": len(accounts.features),
+        "spend": evaluation + float(np.average(payments.spend[rows.train], weights=payments.weight[rows.train])),
+        "cost": evaluation + payments.ledger.spent,
+        "n_features": len(payments.features),
     }
-    if rows.judge is not None:
-        record["validation_score"] = rows.judge(scores)
-        record["validation_spend"] = evaluated + float(accounts.spend[rows.held_out].mean())
+    if rows.held_out_score is not None:
+        record["validation_score"] = rows.held_out_score(scores)
+        record["validation_spend"] = evaluation + float(payments.spend[rows.held_out].mean())
     for name, value in record.items():
         rounds.history.setdefault(name, []).append(value)

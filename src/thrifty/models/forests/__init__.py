@@ -1,1 +1,1 @@
-"""Forests in one flat structure: converters, costs, sessions, and tree outputs as features."""
+"""Forests as flat arrays: readers for other libraries, costs, sessions, and tree outputs as features."""

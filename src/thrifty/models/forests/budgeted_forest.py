@@ -1,6 +1,7 @@
-"""Other people's forests as budgeted estimators: any fitted forest, served feature by feature, under hard caps.
+"""Fitted forests of any library as budgeted estimators, with feature costs, caps and sessions.
 
-There is nothing to learn: the trees are there, and only their features get prices. See `Forest.with_costs`.
+Nothing is learned: the trees exist already, and only their costs are added. `Forest.with_costs` is the usual way to
+make such an estimator.
 """
 
 from __future__ import annotations
@@ -21,17 +22,7 @@ from thrifty.models.training_record import Training
 
 
 class _BudgetedForest(ForestEstimator):
-    """What the three kinds have in common.
-
-    Parameters
-    ----------
-    forest : Forest or fitted model
-        Whatever `Forest.from_model` reads.
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
-    evaluation_costs : float or array-like of shape (n_trees,), default=0
-        What evaluating a tree costs each row that enters it.
-    """
+    """Base of the budgeted forests for regression, classification and ranking."""
 
     task_: Task
 
@@ -41,7 +32,18 @@ class _BudgetedForest(ForestEstimator):
         self.evaluation_costs = evaluation_costs
 
     def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, qid: Any = None) -> Self:
-        """Price the forest as it is; the data are not looked at."""
+        """Add the costs to the forest. The data are not used.
+
+        Parameters
+        ----------
+        X, y, sample_weight, qid : object, optional
+            Not used. They are here because scikit-learn passes them.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
         forest = Forest.from_model(self.forest)
         names = forest.feature_names
         self.cost_model_ = CostModel.resolve(
@@ -58,15 +60,10 @@ class _BudgetedForest(ForestEstimator):
         return self
 
     def _score_of_sums(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:
-        return self.task_.scores(self._averaged(sums, exits) if self.task_.averaged else sums)
-
-    def _averaged(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:
-        """Return the average of the rounds that each row completed, which have a share of all rounds in the sums."""
-        base, n_rounds = self.forest_.base, self._priced().n_rounds
-        prior = base if self.task_.prior is None else np.array(self.task_.prior)
-        n_done = exits[:, None] + 1
-        average = base + (sums - base) * (n_rounds / np.maximum(n_done, 1))
-        return np.select([n_done == n_rounds, n_done > 0], [sums, average], prior)
+        if self.task_.averaged:
+            prior = self.forest_.base if self.task_.prior is None else np.array(self.task_.prior)
+            sums = _averages(sums, exits + 1, self._priced().n_rounds, self.forest_.base, prior)
+        return self.task_.scores(sums)
 
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
@@ -81,27 +78,143 @@ class _BudgetedForest(ForestEstimator):
 
 
 class BudgetedForestRegressor(_BudgetedForest, BudgetedRegressor):
-    """A fitted forest that predicts values, each row buying what its paths ask for."""
+    """A fitted forest that predicts values and charges each row for the features that its paths read.
+
+    Parameters
+    ----------
+    forest : Forest or fitted model
+        Any model that `Forest.from_model` reads.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature.
+    evaluation_costs : float or array-like of shape (n_trees,), default=0.0
+        What evaluating each tree costs a row, in the unit of the costs.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The trees.
+    task_ : Task
+        How the sums of the trees become predictions.
+    evaluation_costs_ : ndarray of shape (n_trees,)
+        What evaluating each tree costs a row.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        A record without rows, because nothing is fitted here.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from thrifty.models.forests.budgeted_forest import BudgetedForestRegressor
+    >>> X, y = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0.0, 0.0, 1.0, 1.0]
+    >>> forest = RandomForestRegressor(n_estimators=5, random_state=0).fit(X, y)
+    >>> model = BudgetedForestRegressor(forest, costs=[2.0, 3.0]).fit()
+    >>> bool((model.predict(X) == forest.predict(X)).all())
+    True
+    >>> model.spend(X, cap=2.0).max() <= 2.0
+    np.True_
+    """
 
 
 class BudgetedForestClassifier(_BudgetedForest, BudgetedClassifier):
-    """A fitted forest that predicts classes, each row buying what its paths ask for."""
+    """A fitted forest that predicts classes and charges each row for the features that its paths read.
+
+    Parameters
+    ----------
+    forest : Forest or fitted model
+        Any model that `Forest.from_model` reads.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature.
+    evaluation_costs : float or array-like of shape (n_trees,), default=0.0
+        What evaluating each tree costs a row, in the unit of the costs.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes in the order of the columns of ``predict_proba``.
+    forest_ : Forest
+        The trees.
+    task_ : Task
+        How the sums of the trees become log-odds.
+    evaluation_costs_ : ndarray of shape (n_trees,)
+        What evaluating each tree costs a row.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        A record without rows, because nothing is fitted here.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from thrifty.datasets import load_heart
+    >>> from thrifty.models.forests.budgeted_forest import BudgetedForestClassifier
+    >>> heart = load_heart()
+    >>> forest = RandomForestClassifier(n_estimators=20, max_depth=4, random_state=0).fit(heart.X, heart.y)
+    >>> model = BudgetedForestClassifier(forest, costs=heart.costs).fit()
+    >>> bool((model.predict(heart.X) == forest.predict(heart.X)).all())
+    True
+    """
 
 
 class BudgetedForestRanker(_BudgetedForest, BudgetedRanker):
-    """A fitted forest that orders documents, each buying what its paths ask for."""
+    """A fitted forest that ranks documents and charges each document for the features that its paths read.
+
+    Parameters
+    ----------
+    forest : Forest or fitted model
+        Any model that `Forest.from_model` reads.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature.
+    evaluation_costs : float or array-like of shape (n_trees,), default=0.0
+        What evaluating each tree costs a document, in the unit of the costs.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The trees.
+    task_ : Task
+        How the sums of the trees become scores.
+    evaluation_costs_ : ndarray of shape (n_trees,)
+        What evaluating each tree costs a document.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        A record without rows, because nothing is fitted here.
+
+    Examples
+    --------
+    >>> from thrifty import GreedyMiserRanker
+    >>> from thrifty.datasets import make_ltr
+    >>> from thrifty.models.forests.budgeted_forest import BudgetedForestRanker
+    >>> data = make_ltr(10, 20, 30, random_state=0)
+    >>> fitted = GreedyMiserRanker(n_estimators=10, cost_weight=0.0).fit(data.X, data.y, qid=data.qid)
+    >>> model = BudgetedForestRanker(fitted, costs=data.costs, evaluation_costs=0.1).fit()
+    >>> bool((model.predict(data.X) == fitted.predict(data.X)).all())
+    True
+    """
 
 
-KINDS: dict[str, type[_BudgetedForest]] = {
+ESTIMATORS: dict[str, type[_BudgetedForest]] = {
     "regression": BudgetedForestRegressor,
     "classification": BudgetedForestClassifier,
     "ranking": BudgetedForestRanker,
 }
 
 
-def budgeted(forest: Forest, costs: Any, evaluation_costs: Any) -> _BudgetedForest:
-    """Return the estimator that suits what the forest predicts."""
+def budgeted_forest(forest: Forest, costs: Any, evaluation_costs: Any) -> _BudgetedForest:
+    """Return the fitted estimator for what the forest predicts."""
     task = forest.task or Task()
     if task.kind != "classification" and len(forest.base) > 1:
-        raise ValueError(f"Forest: predicts {len(forest.base)} targets; expected one. Pass a forest for each.")
-    return KINDS[task.kind](forest, costs=costs, evaluation_costs=evaluation_costs).fit()
+        raise ValueError(f"Forest: predicts {len(forest.base)} targets; expected one. Pass one forest per target.")
+    return ESTIMATORS[task.kind](forest, costs=costs, evaluation_costs=evaluation_costs).fit()
+
+
+def _averages(sums: np.ndarray, n_done: np.ndarray, n_rounds: int, base: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Return the average of the rounds that each row completed; the prior if it completed none.
+
+    The leaves of an averaged forest are divided by the number of rounds, so the average of the first k rounds is
+    base + (sum of k rounds - base) * n_rounds / k.
+    """
+    done = n_done[:, None]
+    average = base + (sums - base) * (n_rounds / np.maximum(done, 1))
+    return np.select([done == n_rounds, done > 0], [sums, average], prior)

@@ -1,10 +1,11 @@
-"""The boosting trick: tree outputs as features, priced by what the trees read and what evaluating them takes.
+"""Outputs of trees as features, with costs for what the trees read and for evaluating them.
 
 Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle. Classifier Cascades and Trees for Minimizing Feature
 Evaluation Cost. JMLR 15, 2014, section 5.
 
-A linear model of phi(x) = (h_1(x), ..., h_T(x)), the outputs of T small trees, is not linear in x. It buys trees: one
-that gets a weight costs its evaluation, e_t, and whatever it splits on (the matrix F) that is not paid for yet.
+A linear model of phi(x) = (h_1(x), ..., h_T(x)), the outputs of T small trees, is nonlinear in x. If tree t has a
+nonzero weight, a row pays e_t for evaluating it, and the columns that the tree splits on (F_{a,t} = 1 for column a)
+unless they are paid already.
 """
 
 from __future__ import annotations
@@ -20,21 +21,31 @@ from thrifty.models.forests.forest import Forest
 class BoostedFeatureMap:
     """The outputs of a fitted forest as features.
 
-    Frozen: scikit-learn's ``clone`` hands it on as it is, so a cross-validation shares one map. If that has seen the
-    rows held out, pass the unfitted forest instead and have it fitted in each fold.
+    A map is immutable, and scikit-learn's ``clone`` returns the same object, so all folds of a cross-validation share
+    one map. If the forest was fitted to rows that are held out, pass the unfitted forest instead: it is then fitted in
+    each fold.
 
     Parameters
     ----------
     forest : Forest or fitted model
-        Whatever `Forest.from_model` reads: a fitted forest of ours, of scikit-learn, LightGBM or XGBoost.
-    evaluation_costs : float or array-like of shape (n_trees,), default=0
-        What evaluating each tree costs, in the unit of the features' prices. A row pays it once for each tree that it
-        buys, on top of the columns that the tree reads.
+        Any model that `Forest.from_model` reads: a fitted forest of thrifty, scikit-learn, LightGBM or XGBoost.
+    evaluation_costs : float or array-like of shape (n_trees,), default=0.0
+        What evaluating each tree costs, in the unit of the feature costs. A row pays this once for each tree that it
+        buys, in addition to the columns that the tree reads.
 
     Attributes
     ----------
+    forest : Forest
+        The trees.
+    evaluation_costs : float or tuple of float
+        The evaluation costs as given.
     reads : ndarray of bool, shape (n_outputs, n_features)
-        Which columns each output is computed from.
+        The columns that each output is computed from.
+
+    References
+    ----------
+    Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle. Classifier Cascades and Trees for Minimizing Feature
+    Evaluation Cost. JMLR 15, 2014, section 5.
 
     Examples
     --------
@@ -60,16 +71,16 @@ class BoostedFeatureMap:
 
     @property
     def reads(self) -> np.ndarray:
-        """Which columns each output is computed from."""
+        """The columns that each output is computed from, shape (n_outputs, n_features)."""
         return self.forest.reads
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return phi(x) of each row.
+        """Return the outputs phi(x) of the trees for each row.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            NaN goes where each split learned to send it, or left where none was learned.
+            NaN goes where each split learned to send it, or left if this was not learned.
 
         Returns
         -------
@@ -78,17 +89,17 @@ class BoostedFeatureMap:
         return self.forest.outputs(X)
 
     def cost_model(self, raw: CostModel) -> CostModel:
-        """Return the costs of the outputs, given those of the columns of X.
+        """Return the costs of the outputs.
 
         Parameters
         ----------
         raw : CostModel
-            What the columns cost.
+            The costs of the columns of X.
 
         Returns
         -------
         CostModel
-            Of as many features as there are outputs. Outputs of one tree share its evaluation.
+            One feature per output. The outputs of one tree share the cost of evaluating it.
         """
         trees = raw.derive(self.forest.tree_reads, self.evaluation_costs)
         if self.forest.n_outputs == self.forest.n_trees:

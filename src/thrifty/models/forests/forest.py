@@ -1,15 +1,14 @@
-"""A forest as flat arrays, whoever grew it.
+"""A forest of decision trees as flat arrays, whichever library it comes from.
 
-Every tree is a column or several: its output for a row is what stands at the leaf that the row falls into. Outputs
-add up to the raw prediction of the model that the forest was read from, shrinkage, tree weights and averaging having
-been worked into the leaves:
+The output of a tree for a row is the value of the leaf that the row reaches. The sum of the outputs is the raw
+prediction of the original model, because shrinkage, tree weights and averaging are part of the leaf values:
 
     raw score s of a row  =  base[s]  +  sum of the outputs j with score_of[j] == s
 
-Libraries differ in how they compare (scikit-learn's trees and XGBoost round values to float32 first, XGBoost asks for
-less than rather than at most). Here there is one rule, ``x <= threshold`` goes left, in double precision; the
-differences have gone into the thresholds, so that every row takes the path it takes in the original. A split may list
-categories instead, which go left; and each says where a missing value goes.
+Libraries compare values in different ways: scikit-learn's trees and XGBoost first round values to float32, and XGBoost
+sends a row left if its value is less than the threshold, not equal to it. Here a row goes left if ``x <= threshold``,
+in double precision. Converters change the thresholds so that every row takes the same path as in the original model. A
+split may list the categories that go left instead of a threshold. Each split says where a missing value goes.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from thrifty.kernels.forest import forest_outputs
 from thrifty.kernels.threads import over_rows
 from thrifty.models.forests.layout import (
     LEAF,
-    category_sets,
-    column,
-    explore,
-    flat_sets,
+    all_within,
+    check_arrays,
+    checked_category_sets,
+    flatten_sets,
     frozen,
-    laid_out,
-    refuse_misfits,
-    sets_of,
-    within,
+    frozen_column,
+    kernel_arrays,
+    traverse,
+    unflatten_sets,
 )
-from thrifty.models.forests.tree import Tree, put_together
+from thrifty.models.forests.tree import Tree, concatenate_trees
 
 if TYPE_CHECKING:
     from thrifty.costs import CostModel
@@ -53,44 +52,55 @@ PARTS = (
 class Forest:
     """A forest of binary trees as flat arrays.
 
-    Frozen: it can be pickled, shared between threads and passed through scikit-learn's ``clone``.
+    A forest is immutable. It can be pickled, shared between threads and passed through scikit-learn's ``clone``.
 
     Parameters
     ----------
     feature : array-like of int, shape (n_nodes,)
-        The column that a node looks at; -1 marks a leaf.
+        The column that a node splits on; -1 marks a leaf.
     threshold : array-like of shape (n_nodes,)
-        A row whose value is at most this goes left, any other goes right.
+        A row whose value is at most the threshold goes to the left child, any other row to the right child.
     left, right : array-like of int, shape (n_nodes,)
-        The children, as positions in these arrays; leaves have none, whatever stands here.
+        The children, as positions in these arrays. The entries of leaves are ignored.
     value : array-like of shape (n_nodes,) or (n_nodes, n_values)
-        What a leaf puts out: one number, or several (one per class, say), each of which is an output of its own.
+        The outputs of a leaf: one number, or several, for instance one per class.
     starts : array-like of int, shape (n_trees,)
-        The root of each tree.
+        The position of the root of each tree.
     n_features : int
-        How many columns X has.
-    base : float or array-like of shape (n_scores,)
-        What the outputs are added to.
+        The number of columns of X.
+    base : float or array-like of shape (n_scores,), default=0.0
+        The initial scores, to which outputs are added.
     score_of : array-like of int, shape (n_outputs,), optional
-        Which score each output adds to; in turn by default.
+        The score that each output is added to. By default output j is added to score ``j % n_scores``.
     feature_names : sequence of str, optional
-        The names of the columns that the forest was grown on.
+        The names of the columns that the forest was fitted on.
     missing_left : array-like of bool, shape (n_nodes,), optional
-        Whether NaN goes left at a node. By default nobody learned where it should go, and it goes left.
+        Whether NaN goes to the left child. By default this was not learned, and NaN goes left everywhere.
     categories : dict, optional
-        ``{node: codes}``: at this node the rows whose value is one of these whole numbers go left and any other goes
-        right; the threshold is not looked at. Digits behind the point are cut off.
+        ``{node: codes}``: a row goes left at this node if its value, without its fractional part, is one of these
+        whole numbers, otherwise right. The node ignores its threshold.
     task : Task, optional
-        What the sums mean; by default they are the values that a regression predicts.
+        What the sums mean. By default they are the predictions of a regression.
 
     Attributes
     ----------
     reads : ndarray of bool, shape (n_outputs, n_features)
-        The columns that the tree behind each output splits on: the matrix F of Xu et al., transposed.
+        The columns that the tree of each output splits on: the transpose of the matrix F of Xu et al.
     tree_reads : ndarray of bool, shape (n_trees, n_features)
-        The same, tree by tree.
+        The columns that each tree splits on.
     knows_missing : bool
         Whether `missing_left` was given.
+    n_trees : int
+        The number of trees.
+    n_outputs : int
+        The number of outputs: one for each tree and each value of its leaves.
+    arrays : ForestArrays
+        The forest as the kernels read it.
+
+    References
+    ----------
+    Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle. Classifier Cascades and Trees for Minimizing Feature
+    Evaluation Cost. JMLR 15, 2014, section 5 (the matrix F).
 
     Examples
     --------
@@ -124,28 +134,28 @@ class Forest:
         categories: Mapping[int, Sequence[int]] | None = None,
         task: Task | None = None,
     ):
-        self.feature = column(feature, "feature", np.int64)
-        self.threshold = column(threshold, "threshold", np.float64)
-        self.left = column(left, "left", np.int64)
-        self.right = column(right, "right", np.int64)
+        self.feature = frozen_column(feature, "feature", np.int64)
+        self.threshold = frozen_column(threshold, "threshold", np.float64)
+        self.left = frozen_column(left, "left", np.int64)
+        self.right = frozen_column(right, "right", np.int64)
         self.value = frozen(np.array(value, dtype=np.float64))
         if self.value.ndim == 1:
             self.value = self.value[:, None]
-        self.starts = column(starts, "starts", np.int64)
+        self.starts = frozen_column(starts, "starts", np.int64)
         self.n_features = int(n_features)
         self.base = frozen(np.array(base, dtype=np.float64, ndmin=1))
         in_turn = np.arange(self.n_outputs) % len(self.base)
-        self.score_of = column(in_turn if score_of is None else score_of, "score_of", np.int64)
+        self.score_of = frozen_column(in_turn if score_of is None else score_of, "score_of", np.int64)
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
         self.task = task
         self.knows_missing = missing_left is not None
-        anywhere = np.ones(len(self.feature), dtype=bool)
-        self.missing_left = column(missing_left if self.knows_missing else anywhere, "missing_left", np.bool_)
-        self.categories = MappingProxyType(category_sets(categories, self.feature))
-        refuse_misfits(self)
-        depth, self.tree_reads, self._tree_of = explore(self)
+        all_left = np.ones(len(self.feature), dtype=bool)
+        self.missing_left = frozen_column(missing_left if self.knows_missing else all_left, "missing_left", np.bool_)
+        self.categories = MappingProxyType(checked_category_sets(categories, self.feature))
+        check_arrays(self)
+        depth, self.tree_reads, self._tree_of = traverse(self)
         self.reads = frozen(np.repeat(self.tree_reads, self.value.shape[1], axis=0))
-        self.arrays = laid_out(self, depth, self._tree_of)
+        self.arrays = kernel_arrays(self, depth, self._tree_of)
         self._last_priced: PricedForest | None = None
 
     @classmethod
@@ -155,17 +165,17 @@ class Forest:
         Parameters
         ----------
         model : fitted estimator, Booster or Forest
-            Ours (whatever has a ``forest_``); scikit-learn's random forests, extra trees, gradient boosting,
-            histogram gradient boosting, decision trees and AdaBoostClassifier over trees; LightGBM's and XGBoost's
-            boosters and estimators. A Forest is returned as it is.
+            A fitted estimator of thrifty that has a ``forest_``. Of scikit-learn: random forests, extra trees,
+            gradient boosting, histogram gradient boosting, decision trees, and AdaBoostClassifier over trees. Of
+            LightGBM and XGBoost: boosters and estimators. A Forest is returned as it is.
 
         Returns
         -------
         Forest
-            Random forests for classification put out probabilities: of the second class if there are two, else one
-            output per class and tree. Boosters of several classes have a tree per class and round, one output each.
-            Where missing values and categories go is kept. Categories with names are known by their codes, so pass
-            ``column.cat.codes`` in place of a pandas column.
+            The outputs of a random forest for classification are probabilities: of the second class if there are two
+            classes, otherwise of every class. A booster with several classes has one tree per class and round, with
+            one output each. Missing values and categories go where the original model sends them. Categories with
+            names are represented by their codes, so pass ``column.cat.codes`` instead of a pandas column.
         """
         if isinstance(model, Forest):
             return model
@@ -175,25 +185,14 @@ class Forest:
 
     @classmethod
     def from_trees(cls, trees: Iterable[Tree], **rest: Any) -> Forest:
-        """Put trees one after another; the rest is passed on.
-
-        Examples
-        --------
-        >>> from thrifty.models.forests.forest import Forest, Tree
-        >>> stump = Tree(feature=[0, -1, -1], threshold=[0.5, 0, 0], left=[1, 0, 0], right=[2, 0, 0], value=[0, -1, 1])
-        >>> Forest.from_trees([stump, stump], n_features=1).outputs([[0.5], [0.6]])
-        array([[-1., -1.],
-               [ 1.,  1.]])
-        """
-        return cls(**put_together(list(trees)), **rest)
-
-    def prefix(self, n_trees: int) -> Forest:
-        """Return the first trees as a forest.
+        """Make a forest of single trees.
 
         Parameters
         ----------
-        n_trees : int
-            How many, at least one.
+        trees : iterable of Tree
+            The trees in the order of evaluation.
+        **rest
+            The other arguments of `Forest`: n_features, base, score_of, feature_names, task.
 
         Returns
         -------
@@ -203,15 +202,38 @@ class Forest:
         --------
         >>> from thrifty.models.forests.forest import Forest, Tree
         >>> stump = Tree(feature=[0, -1, -1], threshold=[0.5, 0, 0], left=[1, 0, 0], right=[2, 0, 0], value=[0, -1, 1])
+        >>> Forest.from_trees([stump, stump], n_features=1).outputs([[0.5], [0.6]])
+        array([[-1., -1.],
+               [ 1.,  1.]])
+        """
+        return cls(**concatenate_trees(list(trees)), **rest)
+
+    def prefix(self, n_trees: int) -> Forest:
+        """Return the first trees as a forest.
+
+        Parameters
+        ----------
+        n_trees : int
+            The number of trees to keep, at least 1.
+
+        Returns
+        -------
+        Forest
+            If the original model averages its trees, the prefix averages its own trees.
+
+        Examples
+        --------
+        >>> from thrifty.models.forests.forest import Forest, Tree
+        >>> stump = Tree(feature=[0, -1, -1], threshold=[0.5, 0, 0], left=[1, 0, 0], right=[2, 0, 0], value=[0, -1, 1])
         >>> Forest.from_trees([stump, stump], n_features=1).prefix(1)
         Forest(1 tree, 3 nodes, 1 of 1 features read)
         """
         if not 1 <= n_trees <= self.n_trees:
-            raise ValueError(f"Forest: n_trees is {n_trees!r}; expected 1 to {self.n_trees}, as many as there are.")
+            raise ValueError(f"Forest: n_trees is {n_trees!r}; expected 1 to {self.n_trees}, the number of trees.")
         kept = (self._tree_of >= 0) & (self._tree_of < n_trees)
-        place = np.cumsum(kept) - 1
-        inner = self.feature != LEAF  # what stands for the children of a leaf may be anything
-        left, right = (np.where(inner, place[np.where(inner, side, 0)], 0) for side in (self.left, self.right))
+        position = np.cumsum(kept) - 1
+        inner = self.feature != LEAF  # the children of a leaf need not be valid positions
+        left, right = (np.where(inner, position[np.where(inner, side, 0)], 0) for side in (self.left, self.right))
         share = self.n_trees / n_trees if self.task and self.task.averaged else 1.0
         return self.replace(
             feature=self.feature[kept],
@@ -219,68 +241,77 @@ class Forest:
             left=left[kept],
             right=right[kept],
             value=share * self.value[kept],
-            starts=place[self.starts[:n_trees]],
+            starts=position[self.starts[:n_trees]],
             score_of=self.score_of[: n_trees * self.value.shape[1]],
             missing_left=self.missing_left[kept] if self.knows_missing else None,
-            categories={int(place[node]): codes for node, codes in self.categories.items() if kept[node]},
+            categories={int(position[node]): codes for node, codes in self.categories.items() if kept[node]},
         )
 
     @property
     def n_trees(self) -> int:
-        """How many trees there are."""
+        """The number of trees."""
         return len(self.starts)
 
     @property
     def n_outputs(self) -> int:
-        """How many outputs there are: one per tree, or one per tree and value."""
+        """The number of outputs: one for each tree and each value of its leaves."""
         return len(self.starts) * self.value.shape[1]
 
     def outputs(self, X: Any, columns: Any = None, fill: Any = None) -> np.ndarray:
-        """Return what the trees put out.
+        """Return the outputs of the trees.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
         columns : array-like of int, optional
-            The outputs wanted, all by default. Columns of X that their trees do not read are never looked at.
+            The outputs to compute, all by default. Columns of X that their trees do not split on are not read.
         fill : array-like of shape (n_features,), optional
-            What stands in for NaN; without it NaN goes where each split sends it.
+            Replaces NaN in each column. By default NaN goes where each split sends it.
 
         Returns
         -------
         ndarray of shape (n, n_outputs), or (n, len(columns))
         """
-        rows = self._rows(X)
-        wanted = np.arange(self.n_outputs) if columns is None else self._checked(columns)
+        rows = self._checked_rows(X)
+        wanted = np.arange(self.n_outputs) if columns is None else self._checked_outputs(columns)
         read = np.flatnonzero(self.reads[wanted].any(axis=0))
-        stand_in = np.full(self.n_features, np.nan) if fill is None else np.asarray(fill, dtype=np.float64)
+        replacement = np.full(self.n_features, np.nan) if fill is None else np.asarray(fill, dtype=np.float64)
         out = np.empty((len(rows), len(wanted)))
         over_rows(
-            lambda first, last: forest_outputs(self.arrays, wanted, read, stand_in, rows, first, last, out), len(rows)
+            lambda first, last: forest_outputs(self.arrays, wanted, read, replacement, rows, first, last, out),
+            len(rows),
         )
         return out
 
     def scores(self, X: Any) -> np.ndarray:
-        """Return the raw prediction (n, n_scores) of the model that the forest was read from."""
+        """Return the raw predictions of the model that the forest was read from.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, n_scores)
+        """
         outputs = self.outputs(X)
         return self.base + np.stack([outputs[:, self.score_of == s].sum(axis=1) for s in range(len(self.base))], axis=1)
 
     def with_costs(self, costs: Any = None, evaluation_costs: Any = 0.0) -> ForestEstimator:
-        """Return the forest as a budgeted estimator: features bought as paths ask for them, hard caps, lazy sessions.
+        """Return the forest as a fitted budgeted estimator, with caps and sessions.
 
         Parameters
         ----------
-        costs : array-like, dict, CostModel or None
-            What each feature costs to acquire; ``None`` means one unit each.
-        evaluation_costs : float or array-like of shape (n_trees,), default=0
-            What evaluating a tree costs each row that enters it.
+        costs : array-like, dict, CostModel or None, default=None
+            What each feature costs to acquire. None means one unit per feature.
+        evaluation_costs : float or array-like of shape (n_trees,), default=0.0
+            What evaluating each tree costs a row, in the unit of the costs.
 
         Returns
         -------
-        BudgetedEstimator
-            Fitted: a regressor, classifier or ranker that without a cap predicts what the original predicts. Under a
-            cap a row is answered by the trees that it could pay for: their sum, or their average if the original
-            averages.
+        BudgetedForestRegressor, BudgetedForestClassifier or BudgetedForestRanker
+            Without a cap it predicts what the original model predicts. Under a cap, the prediction of a row comes from
+            the trees that it could pay for: from their sum, or their average if the original model averages.
 
         Examples
         --------
@@ -297,12 +328,25 @@ class Forest:
         >>> model.session(cap=100).next()
         Acquire(features=('oldpeak',), cost=87.3)
         """
-        from thrifty.models.forests.budgeted_forest import budgeted
+        from thrifty.models.forests.budgeted_forest import budgeted_forest
 
-        return budgeted(self, costs, evaluation_costs)
+        return budgeted_forest(self, costs, evaluation_costs)
 
     def priced(self, cost_model: CostModel, evaluation_costs: Any = 0.0) -> PricedForest:
-        """Return the forest with what it costs; asked for the same again, the same is returned."""
+        """Return the forest with its costs, prepared for prediction.
+
+        Parameters
+        ----------
+        cost_model : CostModel
+            What the columns of X cost.
+        evaluation_costs : float or array-like of shape (n_trees,), default=0.0
+            What evaluating each tree costs a row.
+
+        Returns
+        -------
+        PricedForest
+            The last one is kept and returned again if both arguments are the same objects.
+        """
         from thrifty.models.forests.priced_forest import PricedForest
 
         last = self._last_priced
@@ -310,7 +354,7 @@ class Forest:
             last = self._last_priced = PricedForest(self, cost_model, evaluation_costs)
         return last
 
-    def _rows(self, X: Any) -> np.ndarray:
+    def _checked_rows(self, X: Any) -> np.ndarray:
         rows = np.ascontiguousarray(X)
         if rows.dtype not in (np.float32, np.float64):
             rows = rows.astype(np.float64)
@@ -318,29 +362,40 @@ class Forest:
             raise ValueError(f"Forest: X has shape {rows.shape}; expected (n, {self.n_features}).")
         return rows
 
-    def _checked(self, columns: Any) -> np.ndarray:
+    def _checked_outputs(self, columns: Any) -> np.ndarray:
         wanted = np.asarray(columns, dtype=np.int64)
-        if wanted.ndim != 1 or not within(wanted, 0, self.n_outputs):
+        if wanted.ndim != 1 or not all_within(wanted, 0, self.n_outputs):
             raise ValueError(f"Forest: columns is {columns!r}; expected outputs from 0 to {self.n_outputs - 1}.")
         return wanted
 
-    # A frozen value
+    # Copies and files
 
     def _parts(self) -> dict[str, Any]:
+        """Return the arguments of the constructor."""
         parts = {name: getattr(self, name) for name in PARTS}
         missing_left = self.missing_left if self.knows_missing else None
         return parts | {"missing_left": missing_left, "categories": dict(self.categories)}
 
     def replace(self, **parts: Any) -> Forest:
-        """Return a forest with some parts of this one replaced, named as they are passed to ``Forest``."""
+        """Return a copy of the forest with other values for some arguments of `Forest`.
+
+        Parameters
+        ----------
+        **parts
+            The arguments to replace.
+
+        Returns
+        -------
+        Forest
+        """
         return Forest(**self._parts() | parts)
 
     def __getstate__(self) -> dict[str, Any]:
         names = None if self.feature_names is None else np.array(self.feature_names, dtype=np.str_)
-        return self._parts() | {"feature_names": names, "categories": flat_sets(self.categories)}
+        return self._parts() | {"feature_names": names, "categories": flatten_sets(self.categories)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        Forest.__init__(self, **state | {"categories": sets_of(*state["categories"])})
+        Forest.__init__(self, **state | {"categories": unflatten_sets(*state["categories"])})
 
     def __sklearn_clone__(self) -> Forest:
         return self

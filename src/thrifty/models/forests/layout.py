@@ -1,6 +1,6 @@
-"""The arrays of a forest: checked, explored, and laid out for the kernels.
+"""The arrays of a forest: checks, traversal, and the form that the kernels read.
 
-Kernels index without looking, and forests also come from files; so every index is checked here, once.
+Kernels do not check indices, and a forest may come from a file. Therefore every index is checked here, once.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from thrifty.kernels.forest import ForestArrays
 if TYPE_CHECKING:
     from thrifty.models.forests.forest import Forest
 
-LEAF = -1  # stands in `feature` for a node that has no children
-MOST_CATEGORIES = 2**24  # codes are bits of a set, so a huge one would need a huge set
-WORD = 64  # bits
+LEAF = -1  # in `feature`, marks a node without children
+MAX_CATEGORIES = 2**24  # a set of codes is stored as bits, so its size grows with the largest code
+WORD = 64  # bits of a word of a category set
 
 
-def column(values: Any, name: str, dtype: type) -> np.ndarray:
-    """Return values as a frozen column of a type that holds them all."""
+def frozen_column(values: Any, name: str, dtype: type) -> np.ndarray:
+    """Return values as a read-only array of shape (n,); raise ValueError if the type cannot hold them."""
     array = np.array(values)
     if array.ndim != 1 or not np.can_cast(array.dtype, dtype, "same_kind"):
         raise ValueError(f"Forest: {name} has shape {array.shape} and dtype {array.dtype}; expected {dtype.__name__}s.")
@@ -29,60 +29,70 @@ def column(values: Any, name: str, dtype: type) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """Return the array, read-only from now on."""
+    """Make an array read-only and return it."""
     array.setflags(write=False)
     return array
 
 
-def within(indices: np.ndarray, first: int, end: int) -> bool:
+def all_within(indices: np.ndarray, first: int, end: int) -> bool:
     """Tell whether all indices are in first..end - 1."""
     return not indices.size or bool(indices.min() >= first and indices.max() < end)
 
 
-def category_sets(categories: Mapping[int, Sequence[int]] | None, feature: np.ndarray) -> dict[int, tuple[int, ...]]:
-    """Return the codes that go left at each node that splits on categories, in order."""
+# Category sets
+
+
+def checked_category_sets(
+    categories: Mapping[int, Sequence[int]] | None, feature: np.ndarray
+) -> dict[int, tuple[int, ...]]:
+    """Return the codes that go left at each categorical split, in ascending order; refuse invalid nodes and codes."""
     sets: dict[int, tuple[int, ...]] = {}
     for node, codes in (categories or {}).items():
         given = np.unique(np.asarray(codes))
         if not (0 <= node < len(feature) and feature[node] != LEAF):
-            raise ValueError(f"Forest: categories has node {node}, which is no split. Name nodes that have children.")
-        whole = np.issubdtype(given.dtype, np.integer) or given.size == 0
-        if not (whole and within(given, 0, MOST_CATEGORIES)):
             raise ValueError(
-                f"Forest: categories of node {node} are {shown(given)}; expected whole numbers from 0 to "
-                f"{MOST_CATEGORIES - 1}."
+                f"Forest: categories has node {node}, which is not a split. Pass only nodes that have children."
+            )
+        whole = np.issubdtype(given.dtype, np.integer) or given.size == 0
+        if not (whole and all_within(given, 0, MAX_CATEGORIES)):
+            raise ValueError(
+                f"Forest: categories of node {node} are {_abbreviated(given)}; expected whole numbers from 0 to "
+                f"{MAX_CATEGORIES - 1}."
             )
         sets[int(node)] = tuple(given.tolist())
     return sets
 
 
-def flat_sets(categories: Mapping[int, tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return category sets as the nodes, how many codes each has, and the codes of all."""
+def flatten_sets(categories: Mapping[int, tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return category sets as three arrays: the nodes, the number of codes of each, and the codes of all."""
     nodes, sizes = [*categories], [len(codes) for codes in categories.values()]
     codes = [code for codes in categories.values() for code in codes]
     return np.array(nodes, dtype=np.int64), np.array(sizes, dtype=np.int64), np.array(codes, dtype=np.int64)
 
 
-def sets_of(nodes: np.ndarray, sizes: np.ndarray, codes: np.ndarray) -> dict[int, np.ndarray]:
-    """Return the category sets that `flat_sets` took apart."""
+def unflatten_sets(nodes: np.ndarray, sizes: np.ndarray, codes: np.ndarray) -> dict[int, np.ndarray]:
+    """Return the category sets from the arrays of `flatten_sets`."""
     return dict(zip(nodes.tolist(), np.split(codes, np.cumsum(sizes))[:-1], strict=True))
 
 
-def shown(values: np.ndarray) -> str:
-    """Return the first few of many values."""
+def _abbreviated(values: np.ndarray) -> str:
     return str(values.tolist()) if len(values) <= 5 else f"{values[:5].tolist()}..."
 
 
-def refuse_misfits(forest: Forest) -> None:
-    """Check every index and length."""
+# Checks and traversal
+
+
+def check_arrays(forest: Forest) -> None:
+    """Raise ValueError unless all lengths agree, all indices are valid and all values are finite."""
     n_nodes, inner = len(forest.feature), forest.feature != LEAF
     if forest.value.ndim != 2 or forest.base.ndim != 1:
         raise ValueError(
-            f"Forest: value has shape {forest.value.shape} and base {forest.base.shape}; expected a table."
+            f"Forest: value has shape {forest.value.shape} and base {forest.base.shape}; expected (n_nodes, n_values) "
+            "and (n_scores,)."
         )
     for name in ("threshold", "left", "right", "value", "missing_left"):
         if len(array := getattr(forest, name)) != n_nodes:
-            raise ValueError(f"Forest: {name} has {len(array)} entries for {n_nodes} nodes. Pass one each.")
+            raise ValueError(f"Forest: {name} has {len(array)} entries for {n_nodes} nodes. Pass one per node.")
     if len(forest.score_of) != forest.n_outputs:
         raise ValueError(f"Forest: score_of has {len(forest.score_of)} entries for {forest.n_outputs} outputs.")
     if not len(forest.starts):
@@ -94,7 +104,7 @@ def refuse_misfits(forest: Forest) -> None:
         ("starts", forest.starts, n_nodes),
         ("score_of", forest.score_of, len(forest.base)),
     ):
-        if not within(indices, 0, end):
+        if not all_within(indices, 0, end):
             raise ValueError(f"Forest: {name} holds an index outside 0..{end - 1}.")
     if np.isnan(forest.threshold[inner]).any():
         raise ValueError("Forest: a threshold is NaN; expected numbers.")
@@ -102,8 +112,23 @@ def refuse_misfits(forest: Forest) -> None:
         raise ValueError("Forest: a leaf or the base is not finite; expected finite numbers.")
 
 
-def explore(forest: Forest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Go down all trees level by level; return their depths, what they read, and the tree of each node (-1: none)."""
+def traverse(forest: Forest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Visit all trees level by level.
+
+    Returns
+    -------
+    depth : ndarray of int, shape (n_trees,)
+        The number of levels below each root.
+    reads : ndarray of bool, shape (n_trees, n_features)
+        The columns that each tree splits on.
+    tree_of : ndarray of int, shape (n_nodes,)
+        The tree that each node belongs to, -1 if no tree reaches it.
+
+    Raises
+    ------
+    ValueError
+        If two paths lead to one node.
+    """
     depth = np.zeros(forest.n_trees, dtype=np.int64)
     reads = np.zeros((forest.n_trees, forest.n_features), dtype=bool)
     reached, tree_of = np.zeros((2, len(forest.feature)), dtype=np.int64)
@@ -121,11 +146,14 @@ def explore(forest: Forest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return depth, frozen(reads), tree_of
 
 
-def laid_out(forest: Forest, depth: np.ndarray, tree_of: np.ndarray) -> ForestArrays:
-    """Return the forest as the kernels see it."""
+# The form that the kernels read
+
+
+def kernel_arrays(forest: Forest, depth: np.ndarray, tree_of: np.ndarray) -> ForestArrays:
+    """Return the forest as the kernels read it; see `ForestArrays`."""
     leaf, itself = forest.feature == LEAF, np.arange(len(forest.feature))
-    category_set, words = _packed(forest.categories, len(leaf))
-    categorical = np.zeros(forest.n_trees + 1, dtype=bool)  # the last entry serves nodes of no tree
+    category_set, words = _packed_sets(forest.categories, len(leaf))
+    categorical = np.zeros(forest.n_trees + 1, dtype=bool)  # the last entry is for nodes that no tree reaches
     categorical[tree_of[category_set > 0]] = True
     return ForestArrays(
         feature=np.where(leaf, forest.n_features, forest.feature).astype(np.uint32),
@@ -144,13 +172,16 @@ def laid_out(forest: Forest, depth: np.ndarray, tree_of: np.ndarray) -> ForestAr
     )
 
 
-def _packed(categories: Mapping[int, tuple[int, ...]], n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pack the sets as the kernels expect them: the number of words, then the words; 0 stands for no set."""
-    at, words = np.zeros(n_nodes, dtype=np.uint32), [0]
+def _packed_sets(categories: Mapping[int, tuple[int, ...]], n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the set of each node starts (0: it has none), and all sets as bits.
+
+    A set is the number of its words, followed by the words. Code c is bit c % 64 of word c // 64.
+    """
+    start, words = np.zeros(n_nodes, dtype=np.uint32), [0]
     for node, codes in categories.items():
-        at[node] = len(words)
+        start[node] = len(words)
         n_words = codes[-1] // WORD + 1 if codes else 0
         words += [n_words, *([0] * n_words)]
         for code in codes:
-            words[at[node] + 1 + code // WORD] |= 1 << code % WORD
-    return at, np.array(words, dtype=np.uint64)
+            words[start[node] + 1 + code // WORD] |= 1 << code % WORD
+    return start, np.array(words, dtype=np.uint64)

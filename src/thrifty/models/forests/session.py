@@ -1,7 +1,7 @@
-"""One row on its way through a forest: trees in order, a feature when the path first comes to a split on it.
+"""The session of a forest: trees in order, and a feature is asked for when the path first reaches a split on it.
 
-All of it is plain Python on plain numbers. Between two questions lie a handful of splits, and those take less time
-than a call of a compiled kernel.
+This is plain Python on Python numbers. Only a few splits lie between two requests, and they take less time than the
+call of a compiled kernel.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,11 +11,11 @@ from thrifty.models.forests.forest import LEAF
 from thrifty.models.forests.priced_forest import PricedForest
 from thrifty.models.session import Acquire, Feature, Session, Stop
 
-Answer = Callable[[list[float], int], tuple[Any, Any]]
+Answer = Callable[[list[float], int], tuple[Any, Any]]  # (sums, last complete round) -> (prediction, score)
 
 
 class ForestSession(Session):
-    """A row that buys its way through the rounds of a forest.
+    """The acquisition of one row through the rounds of a forest.
 
     The evaluation of the rounds that a row enters is announced with the next feature that it asks for. If it asks for
     none, the evaluation is announced in a step without features before the session stops.
@@ -26,9 +26,9 @@ class ForestSession(Session):
     cap : float
         The most that may be spent.
     ids : sequence
-        What the columns are called.
+        The names or positions of the columns.
     answer : callable
-        Turns the sums after a round, and the number of that round, into prediction and score.
+        Returns the prediction and the score, given the sums of the complete rounds and the last of these rounds.
     """
 
     def __init__(self, priced: PricedForest, cap: float, ids: Sequence[Feature], answer: Answer):
@@ -39,22 +39,22 @@ class ForestSession(Session):
         self._spent = self._announced = 0.0  # in ticks
         self._sums, self._exit = priced.forest.base.tolist(), -1
         self._asked = LEAF
-        self._walk = self._walking()
+        self._steps = self._evaluate()
 
     def _plan(self) -> Acquire | Stop:
-        return next(self._walk)
+        return next(self._steps)
 
-    def _walking(self) -> Iterator[Acquire | Stop]:
-        """Go through the rounds, with a stop at every feature that is not there yet."""
-        row, steps, leaves, trees = self._row, self._priced.steps, self._priced.leaves, self._priced.trees
+    def _evaluate(self) -> Iterator[Acquire | Stop]:
+        """Evaluate the rounds; pause at every feature that has not been observed."""
+        row, nodes, leaf_values, trees = self._row, self._priced.nodes, self._priced.leaf_values, self._priced.trees
         for stage, (ticks, round_trees) in enumerate(self._priced.rounds):
             if not self._affords(ticks):
                 yield from self._end("cap")
             self._spent += ticks
-            trial = self._sums.copy()
+            sums = self._sums.copy()
             for node, scores in trees[round_trees]:
-                while step := steps[node]:
-                    feature, threshold, left, right, missing_left, codes = step
+                while split := nodes[node]:
+                    feature, threshold, left, right, missing_left, codes = split
                     x = row[feature]
                     if x is None:
                         if not self._affords(self._price(feature)):
@@ -69,9 +69,9 @@ class ForestSession(Session):
                         node = left if missing_left else right
                     else:
                         node = left if x >= 0 and int(x) in codes else right
-                for score, value in zip(scores, leaves[node], strict=True):
-                    trial[score] += value
-            self._sums, self._exit = trial, stage
+                for score, value in zip(scores, leaf_values[node], strict=True):
+                    sums[score] += value
+            self._sums, self._exit = sums, stage
         yield from self._end("done")
 
     def _ask(self, feature: int) -> Acquire:
@@ -89,14 +89,14 @@ class ForestSession(Session):
     def _receive(self, values: list[float]) -> None:
         if values:
             self._spent += self._price(self._asked)
-            for unit, _ in self._priced.bills[self._asked]:
+            for unit, _ in self._priced.units_of[self._asked]:
                 self._paid[unit] = True
             self._row[self._asked] = float(values[0])  # a float32 would be compared in single precision
         self._announced = self._spent
         self.spend = self._spent / self._priced.units.scale
 
     def _price(self, feature: int) -> float:
-        return sum(ticks for unit, ticks in self._priced.bills[feature] if not self._paid[unit])
+        return sum(ticks for unit, ticks in self._priced.units_of[feature] if not self._paid[unit])
 
     def _affords(self, ticks: float) -> bool:
         return (self._spent + ticks) / self._priced.units.scale <= self._cap

@@ -1,4 +1,4 @@
-"""What the sums of a forest mean: how they turn into values, log-odds or orders of documents."""
+"""What the sums of a forest mean: how they become predicted values, log-odds or ranking scores."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sklearn.base import is_regressor
 from thrifty.models.rebuilt import Rebuilt
 
 Kind = Literal["regression", "classification", "ranking"]
-SMALLEST_PROBABILITY = 1e-12  # stands for none, whose logarithm is not finite
+MIN_PROBABILITY = 1e-12  # replaces 0, whose logarithm is not finite
 
 
 def _log_odds(probability: np.ndarray) -> np.ndarray:
-    """Return log-odds for the second of two classes, or the logarithms of one probability per class."""
+    """Return log-odds if there is one probability per row, logarithms if there is one per class."""
     if probability.shape[1] == 1:
-        return logit(np.clip(probability, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
-    return np.log(np.maximum(probability, SMALLEST_PROBABILITY))
+        return logit(np.clip(probability, MIN_PROBABILITY, 1 - MIN_PROBABILITY))
+    return np.log(np.maximum(probability, MIN_PROBABILITY))
 
 
 # From sums (n, n_scores) to scores: values in regression, log-odds in classification.
@@ -37,21 +37,24 @@ LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 @dataclass(frozen=True)
 class Task(Rebuilt):
-    """What the model that a forest was read from predicts, and how its sums say so.
+    """What the original model of a forest predicts, and how the sums of its trees become scores.
 
     Parameters
     ----------
-    kind : {"regression", "classification", "ranking"}
-    link : str
-        One of `LINKS`: what makes scores of sums.
-    scale : float
-        What sums are multiplied by before that.
+    kind : {"regression", "classification", "ranking"}, default="regression"
+        What the model predicts.
+    link : str, default="identity"
+        The function in `LINKS` that turns sums into scores.
+    scale : float, default=1.0
+        Sums are multiplied by this number before the link is applied.
     classes : tuple, optional
-        The labels, in the order of the scores.
-    averaged : bool
-        The trees vote with equal shares, so that the first few answer with their own average.
+        The class labels, in the order of the scores.
+    averaged : bool, default=False
+        Whether the trees have equal weights that add up to 1, as in a random forest. A prediction from the first few
+        trees is then their own average.
     prior : tuple of float, optional
-        The sums of a row that went through no tree of an averaged forest; the base by default.
+        The sums of a row that no tree of an averaged forest was evaluated for. By default they are the base of the
+        forest.
 
     Examples
     --------
@@ -76,13 +79,23 @@ class Task(Rebuilt):
             )
 
     def scores(self, sums: np.ndarray) -> np.ndarray:
-        """Return the scores (n,) or (n, n_scores) of rows whose trees add up to these sums (n, n_scores)."""
+        """Return the scores of rows.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (n, n_scores)
+            The sums of the trees.
+
+        Returns
+        -------
+        ndarray of shape (n,) if there is one score, otherwise (n, n_scores)
+        """
         scores = LINKS[self.link](sums if self.scale == 1 else self.scale * sums)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 def task_of(estimator: Any) -> Task:
-    """Return the task of an estimator of ours, whose sums are its scores."""
+    """Return the task of a fitted estimator of thrifty, whose sums are its scores."""
     if (classes := getattr(estimator, "classes_", None)) is not None:
         return Task("classification", classes=tuple(classes.tolist()))
     return Task("regression" if is_regressor(estimator) else "ranking")

@@ -1,4 +1,4 @@
-"""One tree, as converters and boosters write it down, and many of them in one set of arrays."""
+"""A single tree as converters and boosters describe it, and the concatenation of trees into the arrays of a forest."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,19 +7,35 @@ import numpy as np
 
 
 class Tree(NamedTuple):
-    """One tree of ``m`` nodes as a converter reads it, the root first; `feature` is -1 at leaves."""
+    """A binary tree of ``m`` nodes. Node 0 is the root.
 
-    feature: Any  # (m,)
-    threshold: Any  # (m,) at most this: go left
-    left: Any  # (m,) children, numbered within the tree; not looked at in leaves
+    Attributes
+    ----------
+    feature : array-like of int, shape (m,)
+        The column that a node splits on; -1 marks a leaf.
+    threshold : array-like of shape (m,)
+        A row whose value is at most the threshold goes to the left child.
+    left, right : array-like of int, shape (m,)
+        The children, as positions in these arrays. The entries of leaves are ignored.
+    value : array-like of shape (m,) or (m, n_values)
+        The outputs of leaves. The entries of other nodes are ignored.
+    missing_left : array-like of bool, shape (m,), optional
+        Whether NaN goes to the left child; None if this was not learned.
+    categories : dict, optional
+        ``{node: codes}``: the categories that go left at a node, which then ignores its threshold.
+    """
+
+    feature: Any
+    threshold: Any
+    left: Any
     right: Any
-    value: Any  # (m, k) looked at in leaves only
-    missing_left: Any = None  # (m,) NaN goes left; None: nobody learned where it should go
-    categories: Mapping[int, Sequence[int]] | None = None  # node: the categories that go left, instead of a threshold
+    value: Any
+    missing_left: Any = None
+    categories: Mapping[int, Sequence[int]] | None = None
 
 
-def put_together(trees: Sequence[Tree]) -> dict[str, Any]:
-    """Return the arrays of a `Forest`: the trees one after another, their children renumbered."""
+def concatenate_trees(trees: Sequence[Tree]) -> dict[str, Any]:
+    """Return the arguments of `Forest` that hold these trees one after another."""
     if not trees:
         raise ValueError("Forest: there are no trees. Pass at least one.")
     sizes = [len(tree.feature) for tree in trees]

@@ -1,11 +1,12 @@
-"""Reading other people's forests: which reader understands which model.
+"""Converters: read the trees of scikit-learn, LightGBM and XGBoost models.
 
-The libraries are never imported. A model is known by the name and package of its class or of a base of it, and read
-through what it publishes: attributes, or its own text format.
+The libraries are not imported. A model is recognised by the name and package of its class or of a base class, and read
+through its attributes or its own text format.
 
-    scikit_learn.py   arrays of fitted estimators        single_precision.py   thresholds on rounded values
-    lightgbm.py       the text that LightGBM saves
-    xgboost.py        the JSON that XGBoost saves
+    scikit_learn.py       arrays of fitted estimators
+    lightgbm.py           the text that LightGBM saves
+    xgboost.py            the JSON that XGBoost saves
+    single_precision.py   thresholds that are compared with values rounded to float32
 """
 
 from collections.abc import Callable
@@ -19,8 +20,8 @@ from thrifty.models.forests.forest import Forest
 from thrifty.models.forests.task import task_of
 
 
-def ours(model: Any) -> Forest:
-    """Read an estimator of ours, which has a forest already."""
+def thrifty_estimator(model: Any) -> Forest:
+    """Return the forest of a fitted estimator of thrifty, with its task and the names of its columns."""
     forest = model.forest_
     if forest.task and forest.feature_names:
         return forest
@@ -40,21 +41,39 @@ READERS: dict[tuple[str, str], Callable[[Any], Forest]] = {
     ("lightgbm", "Booster"): lightgbm.booster,
     ("xgboost", "XGBModel"): xgboost.estimator,
     ("xgboost", "Booster"): xgboost.booster,
-    ("thrifty", "ForestEstimator"): ours,
+    ("thrifty", "ForestEstimator"): thrifty_estimator,
 }
 
 
 def reader_of(model: Any) -> Callable[[Any], Forest] | None:
-    """Return the function that reads such a model, fitted or not; None if there is none."""
+    """Return the function that reads the trees of such a model, fitted or not; None if there is no such function."""
     if isinstance(getattr(model, "forest_", None), Forest):
-        return ours
+        return thrifty_estimator
     ancestry = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(model).__mro__]
     return next((READERS[kind] for kind in ancestry if kind in READERS), None)
 
 
 def is_fitted(model: Any) -> bool:
-    """Tell whether a model that can be read has trees; a Booster always has."""
-    if not hasattr(model, "fit"):
+    """Tell whether a model is fitted.
+
+    Parameters
+    ----------
+    model : object
+
+    Returns
+    -------
+    bool
+        False for an estimator that is not fitted. True for anything that is not a scikit-learn estimator, such as a
+        Forest or a Booster: these exist only after training.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> tree = DecisionTreeRegressor()
+    >>> is_fitted(tree), is_fitted(tree.fit([[0.0], [1.0]], [0.0, 1.0])), is_fitted(Forest.from_model(tree))
+    (False, True, True)
+    """
+    if isinstance(model, type) or not hasattr(model, "__sklearn_tags__"):
         return True
     try:
         check_is_fitted(model)
@@ -66,6 +85,21 @@ def is_fitted(model: Any) -> bool:
 def convert(model: Any) -> Forest:
     """Read the trees of a fitted model.
 
+    Parameters
+    ----------
+    model : fitted estimator or Booster
+
+    Returns
+    -------
+    Forest
+
+    Raises
+    ------
+    TypeError
+        If the model is not a forest that can be read.
+    NotFittedError
+        If the model is not fitted.
+
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeRegressor
@@ -73,12 +107,12 @@ def convert(model: Any) -> Forest:
     Forest(1 tree, 5 nodes, 1 of 1 features read)
     >>> convert("forest")
     Traceback (most recent call last):
-    TypeError: 'forest' is no forest. Pass a Forest, or a fitted forest of scikit-learn, LightGBM or XGBoost.
+    TypeError: 'forest' is not a forest. Pass a Forest, or a fitted forest of scikit-learn, LightGBM or XGBoost.
     """
     if (read := reader_of(model)) is None:
         shown = model if isinstance(model, str | int | float) else type(model)
         raise TypeError(
-            f"{shown!r} is no forest. Pass a Forest, or a fitted forest of scikit-learn, LightGBM or XGBoost."
+            f"{shown!r} is not a forest. Pass a Forest, or a fitted forest of scikit-learn, LightGBM or XGBoost."
         )
     if not is_fitted(model):
         raise NotFittedError(f"{type(model).__name__} is not fitted, so it has no trees. Call its fit first.")

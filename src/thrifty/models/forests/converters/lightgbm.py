@@ -1,8 +1,8 @@
-"""Forests of LightGBM, read from the text that it saves.
+"""Converter for LightGBM, which reads the text that LightGBM saves.
 
-A tree is a block of lines ``key=numbers``. Its splits come first in the numbering; a child below zero is a leaf,
--1 the first. LightGBM compares in double precision, but takes values next to nothing for zero; the shrinkage is in
-the leaves already.
+A tree is a block of lines ``key=numbers``. Splits and leaves are numbered separately: a child c >= 0 is split c, and a
+child c < 0 is leaf -c - 1. LightGBM compares in double precision, but treats values very close to 0 as 0. The leaf
+values already include the shrinkage.
 """
 
 from typing import Any
@@ -12,9 +12,9 @@ import numpy as np
 from thrifty.models.forests.forest import LEAF, Forest, Tree
 from thrifty.models.forests.task import Task
 
-NOTHING = float(np.float32(1e-35))  # values no larger are zero to LightGBM
+ZERO_BOUND = float(np.float32(1e-35))  # LightGBM treats a value x with abs(x) <= ZERO_BOUND as 0
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of `decision_type`
-ZERO_IS_MISSING, NAN_IS_MISSING = 1, 2  # in its next two bits, which say what stands for a missing value
+ZERO_IS_MISSING, NAN_IS_MISSING = 1, 2  # values of the next two bits: what counts as a missing value
 LINKS = {
     **dict.fromkeys(("poisson", "gamma", "tweedie"), "log"),
     "cross_entropy": "logit",
@@ -23,19 +23,19 @@ LINKS = {
 
 
 def estimator(model: Any) -> Forest:
-    """Read a fitted LightGBM estimator, up to its best iteration if it was stopped early."""
+    """Read a fitted LightGBM estimator, up to its best iteration if training stopped early."""
     return booster(model.booster_, getattr(model, "classes_", None))
 
 
 def booster(model: Any, classes: Any = None) -> Forest:
-    """Read a Booster; outputs add up to ``predict(raw_score=True)``."""
+    """Read a Booster. The sum of the outputs is ``predict(raw_score=True)``."""
     head, *blocks = model.model_to_string().partition("end of trees")[0].split("\nTree=")
     header = _fields(head)
     trees = [_fields(block) for block in blocks]
     for fields in trees:
-        _refuse_unknown(fields)
+        _refuse_unsupported(fields)
     n_scores = int(header["num_tree_per_iteration"])
-    averaged = "average_output" in head.splitlines()  # random forests of LightGBM
+    averaged = "average_output" in head.splitlines()  # boosting_type='rf'
     share = n_scores / len(trees) if averaged else 1.0
     return Forest.from_trees(
         [_tree(fields, share) for fields in trees],
@@ -74,32 +74,36 @@ def _task(objective: str, n_scores: int, classes: Any, averaged: bool) -> Task:
 def _tree(fields: dict[str, str], share: float) -> Tree:
     leaves = _numbers(fields, "leaf_value", float)
     n_splits = len(leaves) - 1
-    nowhere = np.zeros(len(leaves), dtype=np.int64)
+    unused = np.zeros(len(leaves), dtype=np.int64)  # entries of leaves that nothing reads
 
     def with_leaves(splits: np.ndarray, at_leaves: np.ndarray) -> np.ndarray:
+        """Return an array over all nodes: first the splits, then the leaves."""
         return np.concatenate([splits[:n_splits], at_leaves])
 
     left, right = (_numbers(fields, f"{side}_child", int) for side in ("left", "right"))
     return Tree(
-        feature=with_leaves(_numbers(fields, "split_feature", int), nowhere + LEAF),
-        threshold=with_leaves(_thresholds(fields), nowhere),
-        left=with_leaves(np.where(left < 0, n_splits + ~left, left), nowhere),
-        right=with_leaves(np.where(right < 0, n_splits + ~right, right), nowhere),
+        feature=with_leaves(_numbers(fields, "split_feature", int), unused + LEAF),
+        threshold=with_leaves(_thresholds(fields), unused),
+        left=with_leaves(np.where(left < 0, n_splits + ~left, left), unused),
+        right=with_leaves(np.where(right < 0, n_splits + ~right, right), unused),
         value=with_leaves(np.zeros(n_splits), share * leaves)[:, None],
-        missing_left=with_leaves(_missing_left(fields), nowhere > 0),
+        missing_left=with_leaves(_missing_left(fields), unused > 0),
         categories=_categories(fields) if n_splits else None,
     )
 
 
 def _thresholds(fields: dict[str, str]) -> np.ndarray:
-    """Return the thresholds, those next to zero moved to where what LightGBM takes for zero begins or ends."""
+    """Return thresholds that send all values that LightGBM treats as 0 to the same side as 0.
+
+    A threshold t with -ZERO_BOUND <= t < 0 moves just below -ZERO_BOUND, one with 0 <= t <= ZERO_BOUND to ZERO_BOUND.
+    """
     threshold = _numbers(fields, "threshold", float)
-    edge = np.where(threshold < 0, np.nextafter(-NOTHING, -np.inf), NOTHING)
-    return np.where(np.abs(threshold) <= NOTHING, edge, threshold)
+    edge = np.where(threshold < 0, np.nextafter(-ZERO_BOUND, -np.inf), ZERO_BOUND)
+    return np.where(np.abs(threshold) <= ZERO_BOUND, edge, threshold)
 
 
 def _missing_left(fields: dict[str, str]) -> np.ndarray:
-    """Return where NaN goes: where it learned to, or else where zero goes; among categories always right."""
+    """Return whether NaN goes left: as learned, otherwise like 0; at a categorical split it always goes right."""
     decision = _numbers(fields, "decision_type", int)
     learned = decision >> 2 & 3 == NAN_IS_MISSING
     goes_left = np.where(learned, decision & DEFAULT_LEFT > 0, _numbers(fields, "threshold", float) >= 0)
@@ -107,12 +111,16 @@ def _missing_left(fields: dict[str, str]) -> np.ndarray:
 
 
 def _categories(fields: dict[str, str]) -> dict[int, list[int]]:
-    """Return the categories that go left; `threshold` holds the number of a set of 32-bit words."""
-    edges, words = _numbers(fields, "cat_boundaries", int), _numbers(fields, "cat_threshold", np.uint32)
-    which = _numbers(fields, "threshold", float).astype(int)
+    """Return the categories that go left at each categorical split.
+
+    The `threshold` of such a split is the number k of its set. The bits of words boundaries[k]..boundaries[k + 1] are
+    the members of the set.
+    """
+    boundaries, words = _numbers(fields, "cat_boundaries", int), _numbers(fields, "cat_threshold", np.uint32)
+    set_of = _numbers(fields, "threshold", float).astype(int)
     sets = {}
     for node in np.flatnonzero(_numbers(fields, "decision_type", int) & CATEGORICAL).tolist():
-        members = words[edges[which[node]] : edges[which[node] + 1]]
+        members = words[boundaries[set_of[node]] : boundaries[set_of[node] + 1]]
         sets[node] = np.flatnonzero(np.unpackbits(members.view(np.uint8), bitorder="little")).tolist()
     return sets
 
@@ -121,11 +129,11 @@ def _numbers(fields: dict[str, str], key: str, kind: type) -> np.ndarray:
     return np.array(fields.get(key, "").split(), dtype=kind)
 
 
-def _refuse_unknown(fields: dict[str, str]) -> None:
+def _refuse_unsupported(fields: dict[str, str]) -> None:
     missing = _numbers(fields, "decision_type", int) >> 2 & 3
     for present, what in (
         (int(fields.get("is_linear", 0)), "has linear leaves"),
-        ((missing == ZERO_IS_MISSING).any(), "takes zero for missing"),
+        ((missing == ZERO_IS_MISSING).any(), "treats zero as missing"),
     ):
         if present:
-            raise ValueError(f"LightGBM: a tree {what}, which a Forest cannot represent. Train without.")
+            raise ValueError(f"LightGBM: a tree {what}, which a Forest cannot represent. Train without this option.")

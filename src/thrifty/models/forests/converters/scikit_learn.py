@@ -1,4 +1,4 @@
-"""Forests of scikit-learn, read from the arrays of its fitted estimators."""
+"""Converters for scikit-learn, which read the arrays of fitted estimators."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,14 +15,14 @@ INVERSE_LINKS = {"IdentityLink": "identity", "LogLink": "log"}  # of histogram g
 
 
 def averaged_values(model: Any) -> Forest:
-    """Read a random forest, extra trees or a single tree for regression; its outputs add up to ``predict``."""
+    """Read a random forest, extra trees or a single tree for regression. The sum of the outputs is ``predict``."""
     trees = _trees_of(model)
     task = Task(averaged=True, prior=_mean_root(trees, _values))
     return _summed(model, trees, lambda tree: _values(tree) / len(trees), task)
 
 
 def averaged_probabilities(model: Any) -> Forest:
-    """Read a random forest, extra trees or a single tree for classification; outputs add up to ``predict_proba``."""
+    """Read a random forest, extra trees or a single tree for classification. Outputs sum up to ``predict_proba``."""
     if model.n_outputs_ > 1:
         raise ValueError(f"{type(model).__name__}: predicts {model.n_outputs_} targets; expected one.")
     trees = _trees_of(model)
@@ -37,7 +37,7 @@ def averaged_probabilities(model: Any) -> Forest:
 
 
 def gradient_boosting(model: Any) -> Forest:
-    """Read gradient boosting; outputs and base add up to ``decision_function``, or ``predict`` in regression."""
+    """Read gradient boosting. Base plus outputs is ``decision_function``, or ``predict`` in regression."""
     if not (isinstance(model.init_, str) or type(model.init_).__name__.startswith("Dummy")):
         raise ValueError(
             f"{type(model).__name__}: init is {model.init_!r}, but a Forest starts from a constant. "
@@ -62,14 +62,17 @@ def hist_gradient_boosting(model: Any) -> Forest:
 
 
 def ada_boost(model: Any) -> Forest:
-    """Read AdaBoostClassifier; its outputs, weighted votes of the trees, add up to ``decision_function``."""
+    """Read AdaBoostClassifier. The sum of the outputs, which are weighted votes, is ``decision_function``."""
     weights = iter(model.estimator_weights_ / model.estimator_weights_.sum())
     task = _boosted_task(model, scale=1 / (len(model.classes_) - 1))
     return _summed(model, model.estimators_, lambda tree: votes(tree.value[:, 0]) * next(weights), task)
 
 
 def votes(proportions: np.ndarray) -> np.ndarray:
-    """Return 1 for the class that a leaf prefers and -1 / (n_classes - 1) for any other; +-2 if there are two."""
+    """Return the vote of each leaf: 1 for its majority class and -1 / (n_classes - 1) for the others.
+
+    If there are two classes, return one column: the vote for the second class minus the vote for the first, +-2.
+    """
     n_classes = proportions.shape[1]
     votes = np.full(proportions.shape, -1 / (n_classes - 1))
     votes[np.arange(len(votes)), proportions.argmax(axis=1)] = 1.0
@@ -87,10 +90,10 @@ def _trees_of(model: Any) -> list[Any]:
 
 
 def _summed(model: Any, estimators: Any, values: Callable[[Any], np.ndarray], task: Task, base: Any = None) -> Forest:
-    if strangers := [each for each in estimators if not hasattr(each, "tree_")]:
-        raise ValueError(f"{type(model).__name__}: is made of {type(strangers[0]).__name__}s; expected decision trees.")
-    takes_nan = get_tags(model).input_tags.allow_nan
-    trees = [_tree(each.tree_, values(each.tree_), takes_nan) for each in estimators]
+    if others := [each for each in estimators if not hasattr(each, "tree_")]:
+        raise ValueError(f"{type(model).__name__}: is made of {type(others[0]).__name__}s; expected decision trees.")
+    allows_nan = get_tags(model).input_tags.allow_nan
+    trees = [_tree(each.tree_, values(each.tree_), allows_nan) for each in estimators]
     return Forest.from_trees(
         trees,
         n_features=model.n_features_in_,
@@ -100,7 +103,7 @@ def _summed(model: Any, estimators: Any, values: Callable[[Any], np.ndarray], ta
     )
 
 
-def _tree(tree: Any, value: np.ndarray, takes_nan: bool) -> Tree:
+def _tree(tree: Any, value: np.ndarray, allows_nan: bool) -> Tree:
     leaf = tree.children_left < 0
     return Tree(
         feature=np.where(leaf, LEAF, tree.feature),
@@ -108,7 +111,7 @@ def _tree(tree: Any, value: np.ndarray, takes_nan: bool) -> Tree:
         left=tree.children_left,
         right=tree.children_right,
         value=value,
-        missing_left=tree.missing_go_to_left.astype(bool) if takes_nan else None,
+        missing_left=tree.missing_go_to_left.astype(bool) if allows_nan else None,
     )
 
 
@@ -117,18 +120,18 @@ def _values(tree: Any) -> np.ndarray:
 
 
 def _probabilities(tree: Any) -> np.ndarray:
-    """Return the class proportions at each node; for two classes those of the second alone say it all."""
+    """Return the class proportions at each node; only those of the second class if there are two."""
     proportions = tree.value[:, 0]
     return proportions[:, 1:] if proportions.shape[1] == 2 else proportions
 
 
 def _mean_root(estimators: Any, values: Callable[[Any], np.ndarray]) -> tuple[float, ...]:
-    """Return what the roots say on average: what is known of a row of which nothing is known."""
+    """Return the average value of the roots, which is the prediction for a row without any feature."""
     return tuple(np.mean([values(each.tree_)[0] for each in estimators], axis=0).tolist())
 
 
 class _Categories:
-    """How histogram gradient boosting numbers columns and categories: those of categories first, values in order."""
+    """The columns and categories of histogram gradient boosting, which numbers categorical columns first."""
 
     def __init__(self, model: Any):
         chosen = np.zeros(model.n_features_in_, dtype=bool) if model.is_categorical_ is None else model.is_categorical_
@@ -137,14 +140,14 @@ class _Categories:
         self._codes = [_codes(values) for values in encoder.categories_] if encoder else []
 
     def split(self, column: int, words: np.ndarray) -> tuple[list[int], list[int]]:
-        """Return the categories of a column that go left, and those that go right."""
+        """Return the categories of a column that go left (their bits are set in `words`), and those that go right."""
         codes = self._codes[column]
         goes_left = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)[: len(codes)]
         return codes[goes_left].tolist(), codes[~goes_left].tolist()
 
 
 def _codes(values: np.ndarray) -> np.ndarray:
-    """Return the categories themselves where they are whole numbers, else their positions."""
+    """Return the categories if they are whole numbers of at least 0, otherwise their positions."""
     known = values[[value == value for value in values]]
     whole = np.issubdtype(known.dtype, np.number) and (known >= 0).all() and (known == np.rint(known)).all()
     return known.astype(np.int64) if whole else np.arange(len(known))
@@ -158,7 +161,7 @@ def _hist_tree(predictor: Any, categories: _Categories) -> Tree:
     for k in np.flatnonzero(nodes["is_categorical"] & ~nodes["is_leaf"].astype(bool)).tolist():
         words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][k]]
         sets[k], others = categories.split(int(nodes["feature_idx"][k]), words)
-        if missing_left[k]:  # so do unknown categories, but here it is those listed that go left
+        if missing_left[k]:  # unknown categories go left too, but in a Forest only listed ones do: swap the children
             sets[k], left[k], right[k], missing_left[k] = others, right[k], left[k], False
     return Tree(
         feature=np.where(nodes["is_leaf"], LEAF, categories.column_of[nodes["feature_idx"]]),

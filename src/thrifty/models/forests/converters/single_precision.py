@@ -1,21 +1,21 @@
-"""Thresholds on values that were rounded to float32, as thresholds on the values before rounding.
+"""Thresholds for values rounded to float32, converted to thresholds for the values before rounding.
 
-scikit-learn's trees and XGBoost round x to float32 before they compare. Rounding keeps the order, so the doubles that
-end up at or below a threshold are all doubles up to some largest one. With that one as the threshold, x itself can be
-compared, and goes the same way:
+scikit-learn's trees and XGBoost round x to float32 before they compare it with a threshold. Rounding is monotone, so
+the doubles that pass the comparison are all doubles up to a largest one. This largest double is the threshold for x
+itself, and x goes the same way:
 
-    ... ─── t32 ────────┬──────── next ─── ...      float32 numbers; t32 is the last that passes
+    ... ─── t32 ────────┬──────── next ─── ...      float32 numbers; t32 is the largest that passes
             rounds to t32 │ rounds to next
-                          half-way: rounds to the one whose last bit is 0
+                          halfway: rounds to the number whose last bit is 0
 """
 
 import numpy as np
 
-BEYOND_FLOAT32 = 2.0**128  # stands for infinity: what would follow the largest float32
+BEYOND_FLOAT32 = 2.0**128  # replaces infinity: the next number after the largest float32, if it existed
 
 
 def at_most(threshold: np.ndarray) -> np.ndarray:
-    """Return the largest doubles which, rounded to float32, are at most the thresholds.
+    """Return the largest doubles that are at most the thresholds after rounding to float32.
 
     Examples
     --------
@@ -35,5 +35,5 @@ def at_most(threshold: np.ndarray) -> np.ndarray:
 
 
 def less_than(threshold: np.ndarray) -> np.ndarray:
-    """Return the largest doubles which, rounded to float32, are less than the thresholds, given as float32."""
+    """Return the largest doubles that are less than the thresholds, which are float32, after rounding to float32."""
     return at_most(np.nextafter(np.asarray(threshold, dtype=np.float32), np.float32(-np.inf)))

@@ -1,7 +1,8 @@
-"""Forests of XGBoost, read from the JSON that it saves.
+"""Converter for XGBoost, which reads the JSON that XGBoost saves.
 
-XGBoost rounds values to float32 and goes left where they are less than the threshold. Leaves keep their values where
-splits keep their thresholds. Of categories it lists those that go right, so such splits are turned around.
+XGBoost rounds values to float32, and a row goes left if its value is less than the threshold. One array holds the
+thresholds of splits and the values of leaves. A categorical split lists the categories that go right, so its children
+are swapped here.
 """
 
 import json
@@ -20,7 +21,7 @@ LINKS = {
 
 
 def estimator(model: Any) -> Forest:
-    """Read a fitted XGBoost estimator, up to its best iteration if it was stopped early."""
+    """Read a fitted XGBoost estimator, up to its best iteration if training stopped early."""
     if not np.isnan(model.missing):
         raise ValueError(f"{type(model).__name__}: missing is {model.missing!r}; a Forest can only represent NaN.")
     boosted, best = model.get_booster(), getattr(model, "best_iteration", None)
@@ -29,13 +30,13 @@ def estimator(model: Any) -> Forest:
 
 
 def booster(model: Any, classes: Any = None, averaged: bool = False) -> Forest:
-    """Read a Booster; outputs and base add up to ``predict(output_margin=True)``."""
+    """Read a Booster. Base plus outputs is ``predict(output_margin=True)``."""
     learner = json.loads(model.save_raw("json"))["learner"]
     boosted, parameters = learner["gradient_booster"], learner["learner_model_param"]
     if boosted["name"] == "gblinear":
         raise ValueError("XGBoost: booster is 'gblinear', which has no trees. Train with 'gbtree'.")
     grown = boosted.get("gbtree", boosted)["model"]
-    shares = boosted.get("weight_drop", [1.0] * len(grown["trees"]))  # of DART
+    shares = boosted.get("weight_drop", [1.0] * len(grown["trees"]))  # tree weights of DART
     trees = [_tree(tree, share) for tree, share in zip(grown["trees"], shares, strict=True)]
     n_features, n_scores = int(parameters["num_feature"]), max(int(parameters[f"num_{k}"]) for k in ("class", "target"))
 
@@ -49,7 +50,7 @@ def booster(model: Any, classes: Any = None, averaged: bool = False) -> Forest:
             task=_task(learner["objective"]["name"], n_scores, classes, averaged),
         )
 
-    # The base is saved in a form that depends on objective and version; it is what the trees leave to be explained.
+    # The form of the saved base depends on the objective and the version, so it is computed as margin - trees.
     row = np.zeros((1, n_features))
     margin = model.inplace_predict(row, predict_type="margin", validate_features=False).reshape(1, n_scores)
     return forest((margin - forest(np.zeros(n_scores)).scores(row))[0])
@@ -67,18 +68,20 @@ def _task(objective: str, n_scores: int, classes: Any, averaged: bool) -> Task:
 
 def _tree(tree: dict[str, Any], share: float) -> Tree:
     if int(tree["tree_param"]["size_leaf_vector"]) > 1:
-        raise ValueError("XGBoost: a tree has a vector in each leaf, which a Forest cannot represent. Train without.")
+        raise ValueError(
+            "XGBoost: a tree has a vector in each leaf, which a Forest cannot represent. Train without this option."
+        )
     left, right, number = (np.array(tree[key]) for key in ("left_children", "right_children", "split_conditions"))
     number, missing_left = number.astype(np.float32), np.array(tree["default_left"], dtype=bool)
-    turned = np.array(tree["categories_nodes"], dtype=np.int64)
-    left[turned], right[turned] = right[turned], left[turned]
+    swapped = np.array(tree["categories_nodes"], dtype=np.int64)
+    left[swapped], right[swapped] = right[swapped], left[swapped]
     return Tree(
         feature=np.where(left < 0, LEAF, tree["split_indices"]),
         threshold=less_than(number),
         left=left,
         right=right,
         value=share * number.astype(np.float64)[:, None],
-        missing_left=missing_left ^ np.isin(np.arange(len(left)), turned),
+        missing_left=missing_left ^ np.isin(np.arange(len(left)), swapped),
         categories=_categories(tree),
     )
 
