@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench slow clean
+.PHONY: demo test lint bench slow docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/ready
@@ -22,6 +22,10 @@ lint: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python -m benchmarks
+
+# Run every example of the documentation and write what it prints.
+docs: .venv/ready
+	$(BIN)/python -W error tests/documents.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache thrifty-demo

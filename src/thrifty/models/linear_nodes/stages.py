@@ -8,6 +8,7 @@ from thrifty.models.linear_nodes.tree import END, ROOT, LinearTree
 from thrifty.models.outline import Columns, Stage
 
 MAX_TERMS = 4  # terms of a rule that are shown
+ROUNDING = 1e-12  # a threshold below this share of the largest weight is a rounding error
 
 
 def stages_of(
@@ -95,4 +96,6 @@ class _StageReader:
         largest = np.argsort(-np.abs(weights), kind="stable")[:MAX_TERMS]
         terms = " ".join(f"{weights[k]:+.3g} {self.label(int(features[k]))}" for k in largest if weights[k])
         rest = " ..." if np.count_nonzero(weights) > MAX_TERMS else ""
-        return f"{terms.removeprefix('+')}{rest} > {arrays.threshold[node] - arrays.projection_intercept[node]:.3g}"
+        bound = arrays.threshold[node] - arrays.projection_intercept[node]
+        negligible = abs(bound) <= ROUNDING * np.abs(weights).max(initial=0.0)
+        return f"{terms.removeprefix('+')}{rest} > {0.0 if negligible else bound:.3g}"
