@@ -1,4 +1,4 @@
-"""A few small fitted models, and where to save them."""
+"""A few small fitted models, and a saved one."""
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ def path(tmp_path, models):
 
 @pytest.fixture(scope="session")
 def visits():
-    """A table of mixed columns, and what to predict from it."""
+    """A table of mixed columns, and targets."""
     random = np.random.default_rng(0)
     pain = random.choice(["none", "typical", "atypical"], 120).astype(object)
     pain[::11] = None

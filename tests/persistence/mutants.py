@@ -1,8 +1,8 @@
-"""Model files altered by somebody who knows the format: numbers, shapes, types and names changed, the hash made anew.
+"""Mutants: model files with altered numbers, shapes, types and names, and a hash that is correct again.
 
-Run as a program it loads so many of each file and predicts with those that load, so that a crash is its exit status::
+As a program, it loads mutants of each file and predicts with those that load. A crash shows in its exit status::
 
-    python tests/persistence/mutants.py 500 0 model.thrifty ...          (how many, from which seed, of which files)
+    python tests/persistence/mutants.py 500 0 model.thrifty ...          (number of mutants, seed, files)
 """
 
 import json
@@ -42,7 +42,7 @@ SCALARS = [
     "null",
 ]
 SCALARS += ["true", "false", "[]", "{}", '"probability"', '"rbf"', "[1, 2]"]
-NEW = 1  # an id that no object has: of nodes with one id only the first is looked at
+NEW = 1  # an id that no object has: skops creates only the first of several nodes with the same id
 TYPES = ["<f4", "<i4", "<u1", "|b1", ">f8", "<i8", "<f8", "<U3", "<c16", "<f2", "<u8", "<M8[s]"]
 
 
@@ -54,7 +54,7 @@ def open_model(path):
 
 
 def close_model(path, members, manifest):
-    """Write the members back, with a manifest that vouches for them."""
+    """Write the members to a file, with their hash in the manifest."""
     content = BytesIO()
     with ZipFile(content, "w", ZIP_STORED) as file:
         for name, member in members.items():
@@ -64,7 +64,7 @@ def close_model(path, members, manifest):
 
 
 def mutated(members, random):
-    """Return the members with one thing, or a few, changed."""
+    """Return the members with one or two changes."""
     members = dict(members)
     for _ in range(1 + (random.random() < 0.2)):
         arrays = [name for name in members if name.endswith(".npy")]
@@ -83,7 +83,7 @@ def _mutated_array(content, random):
         return bytes(flipped)
     try:
         array = np.load(BytesIO(content), allow_pickle=False)
-    except Exception:  # whatever a flipped bit of its header leads to
+    except Exception:  # a flipped bit in the header can raise anything
         return content
     with np.errstate(all="ignore"):
         array = _with_other_shape(array, random) if random.random() < 0.3 else _with_other_values(array, random)
@@ -171,7 +171,7 @@ def _mutated_schema(content, random, arrays):
 
 
 def use(model, X):
-    """Predict with a model in every way that reaches a kernel."""
+    """Predict with a model in every way that calls a kernel."""
     for cap in (None, 0.0, 4.0):
         acquisition = model.acquire(X, cap)
         assert acquisition.acquired.shape == X.shape
@@ -187,7 +187,7 @@ def use(model, X):
 
 
 def try_out(path, count, seed):
-    """Load and use so many mutants of a file; return what became of them."""
+    """Load and use `count` mutants of a file; return how many were refused, used, and failed."""
     members, manifest = open_model(Path(path))
     random, found = np.random.default_rng(seed), Counter(refused=0, used=0, failed=0)
     X = random.normal(size=(40, len(manifest.features))) * 5
@@ -206,7 +206,7 @@ def try_out(path, count, seed):
                     use(model, X)
                     found["used"] += 1
                 except Exception as error:
-                    clean = "infinity" in str(error)  # scikit-learn declines a row that huge weights have blown up
+                    clean = "infinity" in str(error)  # scikit-learn refuses rows that huge weights made infinite
                     found["used" if clean else "failed"] += 1
                     if not clean:
                         print(f"{path}, case {case}: {type(error).__name__}: {error}", flush=True)

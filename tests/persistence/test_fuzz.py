@@ -1,4 +1,4 @@
-"""Thousands of damaged files: each is refused cleanly or predicts what the original predicts, and nothing crashes."""
+"""Thousands of damaged files: each is refused, or predicts what the original predicts, and nothing crashes."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ def test_flipped_and_missing_bytes(models, heart, tmp_path, name):
 
 
 def flipped(content, random):
-    """Return copies with a changed byte; every fifth is in the directory at the end, which a few hundred bytes tell."""
+    """Yield copies with one flipped bit; every fifth one is in the directory of the zip file, at its end."""
     for k in range(N_FLIPS):
         copy = bytearray(content)
         at = random.integers(len(content) - 200, len(content)) if k % 5 == 0 else random.integers(len(content))
@@ -42,7 +42,7 @@ def flipped(content, random):
 
 
 def mutants(models, folder, count, seed):
-    """Load and use so many mutants of each model in a process of their own; return what became of them."""
+    """Load and use `count` mutants of each model in another process; return what happened to them."""
     paths = [save(model, folder / name) for name, model in models.items()]
     program = [sys.executable, "-X", "faulthandler", Path(__file__).with_name("mutants.py"), str(count), str(seed)]
     done = subprocess.run([*program, *paths], capture_output=True, text=True, timeout=600)

@@ -1,4 +1,4 @@
-"""What a file says of its model, without loading it."""
+"""The manifest of a model file, read without loading the model."""
 
 import json
 from zipfile import ZipFile
@@ -9,12 +9,12 @@ import pytest
 import thrifty
 from thrifty import ASTCRegressor, CostModel
 from thrifty.exceptions import ModelFileError
-from thrifty.persistence import load, read_manifest, save
+from thrifty.persistence import load, load_with_manifest, read_manifest, save
 from thrifty.persistence.archive import Archive, pack, read
 from thrifty.persistence.manifest import Manifest, plain
 
 
-def test_it_tells_what_the_model_is(path, models, heart):
+def test_it_describes_the_model(path, models, heart):
     manifest = read_manifest(path)
     assert manifest.model == "ASTCClassifier"
     assert manifest.versions["thrifty"] == thrifty.__version__
@@ -31,7 +31,7 @@ def test_it_tells_what_the_model_is(path, models, heart):
 def test_it_is_plain_json(path):
     with ZipFile(path) as file:
         text = file.read("manifest.json").decode()
-    assert text.startswith('{\n  "format": 1,')
+    assert text.startswith('{\n  "format": 2,')
     assert json.loads(text)["sha256"] == read_manifest(path).sha256
 
 
@@ -44,7 +44,7 @@ def test_costs_can_be_rebuilt(tmp_path):
     assert read_manifest(path).cost_model == costs
 
 
-def test_tables_tell_kinds_and_levels(table_model, tmp_path):
+def test_tables_have_kinds_and_levels(table_model, tmp_path):
     features = read_manifest(save(table_model, tmp_path / "m")).features
     assert features[2] == {"name": "pain", "kind": "category", "levels": ["atypical", "none", "typical"]}
     assert [feature["kind"] for feature in features] == ["number", "boolean", "category", "date"]
@@ -58,20 +58,21 @@ def test_plain_values():
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"format": 2}, "has format 2, of a newer thrifty"),
+        ({"format": 3}, "has format 3, of a newer thrifty; this version reads format 2. Upgrade thrifty"),
+        ({"format": 1}, "has format 1, of an older thrifty"),
         ({"format": 0}, "format is 0"),
         ({"format": True}, "format is True"),
         ({"format": "1"}, "format is '1'"),
         ({"model": "CSTCClassifier"}, "describes another model"),
-        ({"model": 3}, "no proper 'model'"),
+        ({"model": 3}, "'model' of the manifest is missing or has the wrong type"),
         ({"features": []}, "describes another model"),
         ({"costs": {"features": {}}}, "describes another model"),
         ({"costs": {}}, "describes another model"),
         ({"sha256": "0" * 64}, "not the one that was saved"),
-        ({"training": 3}, "no proper 'training'"),
+        ({"training": 3}, "'training' of the manifest is missing or has the wrong type"),
     ],
 )
-def test_a_manifest_that_lies_is_refused(path, change, complaint):
+def test_a_wrong_manifest_is_refused(path, change, complaint):
     archive = read(path)
     manifest = json.dumps(json.loads(archive.manifest) | change).encode()
     path.write_bytes(pack(Archive(manifest, archive.model)))
@@ -80,17 +81,27 @@ def test_a_manifest_that_lies_is_refused(path, change, complaint):
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b"{", b'{"format": NaN}', b"[" * 100_000])
-def test_what_is_no_manifest_is_refused(path, content):
+def test_something_that_is_not_a_manifest_is_refused(path, content):
     path.write_bytes(pack(Archive(content, read(path).model)))
     for reading in (load, read_manifest):
-        with pytest.raises(ModelFileError, match="manifest is no JSON"):
+        with pytest.raises(ModelFileError, match="manifest is not JSON"):
             reading(path)
 
 
-def test_another_version_of_thrifty_with_the_same_format_is_welcome(path, models, heart):
+def test_another_version_of_thrifty_with_the_same_format_is_accepted(path, models, heart):
     archive = read(path)
     entries = json.loads(archive.manifest)
     entries["versions"]["thrifty"] = "17.0.0"
     path.write_bytes(pack(Archive(json.dumps(entries).encode(), archive.model)))
     np.testing.assert_array_equal(load(path).predict(heart.X), models["tree"].predict(heart.X))
     assert isinstance(read_manifest(path), Manifest)
+
+
+def test_model_and_manifest_come_from_one_read(path, models, heart, monkeypatch):
+    expected = read_manifest(path)
+    reads = []
+    monkeypatch.setattr("thrifty.persistence.model_file.read", lambda file: reads.append(file) or read(file))
+    model, manifest = load_with_manifest(path)
+    assert manifest == expected
+    assert reads == [path]
+    np.testing.assert_array_equal(model.predict(heart.X), models["tree"].predict(heart.X))

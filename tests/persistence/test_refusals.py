@@ -1,4 +1,4 @@
-"""Files that are no sound model files are refused with one line, before anything in them is made or run."""
+"""Files that are not valid model files are refused with one line, before anything in them is created or run."""
 
 import json
 import pickle
@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from hashlib import sha256
 from io import BytesIO
+from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import joblib
@@ -30,7 +31,7 @@ def refused(path, complaint):
     assert isinstance(caught.value, ValueError)
 
 
-# What the file is
+# The file
 
 
 def test_a_missing_file(tmp_path):
@@ -59,15 +60,15 @@ def test_a_file_of_joblib(path, models, compress):
 
 
 @pytest.mark.parametrize("content", [b"name,price\nage,1\n", b"\x00" * 100, b"{}", b"P", "größe".encode("utf-16")])
-def test_something_else(path, content):
+def test_another_file(path, content):
     path.write_bytes(content)
-    refused(path, "is no model file|pickle")
+    refused(path, "is not a model file|pickle")
 
 
 def test_another_zip_file(path):
     with ZipFile(path, "w") as file:
         file.writestr("sheet.xml", "<sheet/>")
-    refused(path, "is a zip file, but no model file")
+    refused(path, "is a zip file, but not a model file")
 
 
 def test_a_file_of_skops(path):
@@ -76,20 +77,20 @@ def test_a_file_of_skops(path):
 
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.9, 0.9999])
-def test_a_file_cut_short(path, share):
+def test_a_truncated_file(path, share):
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    refused(path, "cut short or damaged")
+    refused(path, "truncated or damaged")
 
 
 def test_a_changed_byte_in_the_model(path):
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    refused(path, "cut short or damaged .*CRC")
+    refused(path, "truncated or damaged .*CRC")
 
 
-def test_a_model_that_the_manifest_does_not_vouch_for(path):
+def test_a_model_with_another_hash(path):
     archive = read(path)
     path.write_bytes(pack(Archive(archive.manifest, archive.model + b"\0")))
     refused(path, "not the one that was saved")
@@ -98,16 +99,16 @@ def test_a_model_that_the_manifest_does_not_vouch_for(path):
 def test_a_third_member(path):
     with ZipFile(path, "a") as file:
         file.writestr("extra.txt", "")
-    refused(path, "no model file")
+    refused(path, "not a model file")
 
 
 def test_a_member_given_twice(path):
     with ZipFile(path, "a") as file, pytest.warns(UserWarning, match="Duplicate name"):
         file.writestr(MANIFEST, "{}")
-    refused(path, "claims to hold more than it can")
+    refused(path, "claims to contain more than it can")
 
 
-def test_a_file_that_unpacks_to_more_than_it_is(path):
+def test_a_file_that_unpacks_to_more_than_its_size(path):
     archive = read(path)
     with ZipFile(path, "w", ZIP_DEFLATED) as file:
         file.writestr(MANIFEST, archive.manifest)
@@ -117,7 +118,7 @@ def test_a_file_that_unpacks_to_more_than_it_is(path):
 
 
 def test_members_that_share_their_bytes(path):
-    """A zip bomb without compression: the central directory lists one stretch of the file again and again."""
+    """A zip bomb without compression: the central directory lists the same bytes many times."""
     file = BytesIO()
     with ZipFile(file, "w") as members:
         members.writestr("0", b"\0" * 10_000)
@@ -128,14 +129,22 @@ def test_members_that_share_their_bytes(path):
             members.filelist.append(twin)
             members.NameToInfo[twin.filename] = twin
     path.write_bytes(file.getvalue())
-    refused(path, "claims to hold more than it can")
+    refused(path, "claims to contain more than it can")
 
 
-# What is in it
+def test_a_file_of_format_1():
+    """The file was written by version 0.1.0, whose classes were in other modules."""
+    path = Path(__file__).parent / "data" / "format_1.thrifty"
+    refused(
+        path, "has format 1, of an older thrifty; this version reads format 2. Fit the model again with this version"
+    )
+
+
+# The model in it
 
 
 def altered(path, name, value):
-    """Give a saved model another attribute, and vouch for it."""
+    """Give a saved model another attribute, with a correct hash."""
     members, manifest = open_model(path)
     schema = json.loads(members["schema.json"])
     attributes = schema["content"]
@@ -161,14 +170,14 @@ def sequence(*items):
 NOTHING = node("DictNode", "builtins", "dict", content={}, key_types=node("ListNode", "builtins", "list", content=[]))
 FORBIDDEN = {
     "function": node("FunctionNode", "os", "system"),
-    "our function": node("FunctionNode", "thrifty.models.base", "as_counts"),
-    "our function as a class": node("ObjectNode", "thrifty.models.base", "as_counts"),
+    "our function": node("FunctionNode", "thrifty.models.rows", "as_counts"),
+    "our function as a class": node("ObjectNode", "thrifty.models.rows", "as_counts"),
     "our import of something": node("ObjectNode", "thrifty.models.base", "Any"),
     "our import of a class": node("ObjectNode", "thrifty.costs.files", "Path"),
-    "no class of ours": node("ObjectNode", "thrifty.models.base", "Nothing"),
-    "no module of ours": node("ObjectNode", "thrifty.models.nothing", "Nothing"),
+    "missing class of ours": node("ObjectNode", "thrifty.models.base", "Nothing"),
+    "missing module of ours": node("ObjectNode", "thrifty.models.nothing", "Nothing"),
     "our command line": node("ObjectNode", "thrifty.cli.demo.study", "Study"),
-    "our class from a list": node("ListNode", "thrifty.models.trees.linear_tree", "LinearTree", content=[]),
+    "our class from a list": node("ListNode", "thrifty.models.linear_nodes.tree", "LinearTree", content=[]),
     "our class from an array": node("NdArrayNode", "thrifty.costs.model", "CostModel", type="json", content=[]),
     "method": node("MethodNode", "builtins", "str", content={"func": "format", "obj": text("{}")}),
     "partial": node(
@@ -186,22 +195,22 @@ FORBIDDEN = {
     "constructor": node("ConstructorFromReduceNode", "subprocess", "Popen", content=sequence(text("true"))),
     "neighbours": node("ObjectNode", "sklearn.neighbors._classification", "KNeighborsClassifier", content=NOTHING),
     "type": node("TypeNode", "builtins", "map"),
-    "unheard of": node("NewNode", "builtins", "str"),
+    "unknown loader": node("NewNode", "builtins", "str"),
 }
 
 
 @pytest.mark.parametrize("kind", FORBIDDEN)
-def test_types_that_nobody_trusts(path, kind):
+def test_types_that_are_not_trusted(path, kind):
     bad = FORBIDDEN[kind]
     altered(path, "costs", bad)
     with pytest.raises(
-        ModelFileError, match=f"costs.* holds {bad['__module__']}.{bad['__class__']}|not written by skops"
+        ModelFileError, match=f"costs.* contains {bad['__module__']}.{bad['__class__']}|not written by skops"
     ):
         load(path)
 
 
 def test_nothing_is_run(path, tmp_path):
-    """A node that calls os.system when it is made: the file is refused and the command never run."""
+    """A node that calls os.system when it is created: the file is refused and the command is not run."""
     witness = tmp_path / "witness"
     command = node("ConstructorFromReduceNode", "os", "system", content=sequence(text(f"touch {witness}")))
     altered(path, "costs", command)
@@ -212,7 +221,7 @@ def test_nothing_is_run(path, tmp_path):
 
 def test_methods_cannot_be_replaced(path):
     altered(path, "_run", text("x"))
-    with pytest.raises(ModelFileError, match=r"_run.* for methods"):
+    with pytest.raises(ModelFileError, match=r"values in place of its methods \['_run'\]"):
         load(path)
 
 
@@ -225,13 +234,13 @@ def test_an_array_larger_than_its_bytes(path):
         load(path)
 
 
-def test_a_model_that_is_no_estimator(path):
+def test_a_model_that_is_not_an_estimator(path):
     archive = read(path)
     manifest = json.loads(archive.manifest)
     model = skops.io.dumps({"a": np.arange(3)})
     manifest["sha256"] = sha256(model).hexdigest()
     path.write_bytes(pack(Archive(json.dumps(manifest).encode(), model)))
-    with pytest.raises(ModelFileError, match="no estimator of thrifty"):
+    with pytest.raises(ModelFileError, match="not an estimator of thrifty"):
         load(path)
 
 
@@ -240,5 +249,5 @@ def test_a_model_that_skops_did_not_write(path, content):
     manifest = json.loads(read(path).manifest)
     manifest["sha256"] = sha256(content).hexdigest()
     path.write_bytes(pack(Archive(json.dumps(manifest).encode(), content)))
-    with pytest.raises(ModelFileError, match=r"cut short or damaged|not written by skops"):
+    with pytest.raises(ModelFileError, match=r"truncated or damaged|not written by skops"):
         load(path)

@@ -1,4 +1,4 @@
-"""What is loaded is what was saved: whatever a model is made of, to the last bit."""
+"""A loaded model equals the saved one exactly, for models with all kinds of parts."""
 
 import json
 from decimal import Decimal
@@ -58,7 +58,7 @@ def fitted(estimator, n_classes=2):
 
 
 def assert_twins(model, twin, X, **given):
-    """Compare everything that a caller can see."""
+    """Compare parameters, costs, batch predictions and sessions."""
     assert repr(twin.get_params()) == repr(model.get_params())
     assert twin.cost_model_ == model.cost_model_
     for cap in (None, 0.0, 3.3):
@@ -122,7 +122,7 @@ def test_several_classes(estimator, tmp_path):
     assert_twins(model, load(save(model, tmp_path / "m")), X)
 
 
-def test_foreign_forests(tmp_path):
+def test_converted_forests(tmp_path):
     lightgbm = pytest.importorskip("lightgbm")
     odd = X2[:, 0] % 2 == 1
     booster = lightgbm.LGBMClassifier(n_estimators=4, verbose=-1).fit(X2, odd, categorical_feature=[0])
@@ -187,19 +187,19 @@ def test_caches_are_not_written(models, heart, tmp_path):
     assert "steps" not in load(save(models["tree"], tmp_path / "tree")).tree_.__dict__
 
 
-def test_what_was_saved_goes_on_working(models, heart, tmp_path):
+def test_a_saved_model_still_works(models, heart, tmp_path):
     before = models["chain"].acquire(heart.X).score
     save(models["chain"], tmp_path / "m")
     np.testing.assert_array_equal(models["chain"].acquire(heart.X).score, before)
 
 
-def test_a_saved_copy_can_be_saved_again(models, heart, tmp_path):
+def test_a_loaded_model_can_be_saved_again(models, heart, tmp_path):
     first = load(save(models["forest"], tmp_path / "m"))
     second = load(save(first, tmp_path / "m"))
     np.testing.assert_array_equal(second.acquire(heart.X).score, models["forest"].acquire(heart.X).score)
 
 
-def test_the_frontier_of_a_search_is_kept(tmp_path, heart):
+def test_the_frontier_of_a_search_is_saved(tmp_path, heart):
     from thrifty.tuning.budget_search import BudgetSearchCV
 
     X = pd.DataFrame(heart.X, columns=list(heart.costs.names))

@@ -1,4 +1,4 @@
-"""What cannot be saved is refused, and whatever happens meanwhile, the old file stays or the new one is complete."""
+"""Models that cannot be saved are refused; after any error the old file is there, or the new one is complete."""
 
 import os
 import sys
@@ -31,23 +31,23 @@ def test_an_unfitted_model(tmp_path):
 
 
 @pytest.mark.parametrize("thing", [None, 3, "model", {"a": 1}, ASTCClassifier])
-def test_what_is_no_model(tmp_path, thing):
+def test_something_that_is_not_a_model(tmp_path, thing):
     refused(thing, tmp_path / "m", "expected a fitted estimator of thrifty")
 
 
-def test_a_booster_of_somebody_else(tmp_path, heart):
+def test_a_booster_of_another_library(tmp_path, heart):
     lightgbm = pytest.importorskip("lightgbm")
     booster = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1)
     model = AttentiveClassifier(booster, costs=heart.costs).fit(heart.X, heart.y)
-    refused(model, tmp_path / "m", r"holds lightgbm\..*not trusted.*Pass Forest.from_model of it")
+    refused(model, tmp_path / "m", r"contains lightgbm\..*not trusted.*Convert the model with Forest.from_model first")
 
 
-def test_a_class_of_somebody_else(tmp_path, heart):
+def test_a_class_of_the_user(tmp_path, heart):
     class Mine(ASTCClassifier):
         pass
 
     refused(
-        Mine(costs=heart.costs).fit(heart.X, heart.y), tmp_path / "m", "the model holds .*Mine, which is not trusted"
+        Mine(costs=heart.costs).fit(heart.X, heart.y), tmp_path / "m", "the model contains .*Mine, which is not trusted"
     )
 
 
@@ -56,15 +56,15 @@ def test_a_function(tmp_path, heart):
         return model.score(X, y)
 
     model = CSTCClassifier(costs=heart.costs, max_depth=1, scoring=scoring).fit(heart.X, heart.y)
-    refused(model, tmp_path / "m", "scoring holds .*scoring, which is not trusted")
+    refused(model, tmp_path / "m", "scoring contains .*scoring, which is not trusted")
 
 
 def test_keys_that_json_would_change(tmp_path, heart):
     model = CSCCClassifier(n_stages=1, class_weight={False: 1.0, True: 2.0}).fit(heart.X, heart.y > 0)
-    refused(model, tmp_path / "m", "class_weight has True or False for a key")
+    refused(model, tmp_path / "m", "class_weight has True or False as a key")
 
 
-def test_a_folder_that_is_not_there(tmp_path, models):
+def test_a_missing_folder(tmp_path, models):
     refused(models["tree"], tmp_path / "missing" / "m", "cannot be written .no such file or directory")
 
 
@@ -96,7 +96,7 @@ def test_a_full_disk(tmp_path):
     assert path.read_bytes() == b"old"
 
 
-def test_ctrl_c_while_the_model_is_written_down(path, models, heart):
+def test_ctrl_c_while_the_model_is_serialised(path, models, heart):
     class Interrupting(dict):
         def items(self):
             raise KeyboardInterrupt
@@ -118,7 +118,7 @@ def test_ctrl_c_while_the_file_is_written(path):
     assert path.read_bytes() == before
 
 
-def test_a_link_goes_on_pointing(tmp_path, models):
+def test_a_symbolic_link_is_kept(tmp_path, models):
     link = tmp_path / "latest.thrifty"
     link.symlink_to(tmp_path / "first.thrifty")
     assert save(models["tree"], link) == link
@@ -131,7 +131,7 @@ def test_an_old_file_is_replaced_and_paths_may_be_text(path, models):
     assert type(load(str(path))) is type(models["forest"])
 
 
-def test_the_file_can_be_read_by_whom_the_system_says(tmp_path, models):
+def test_the_file_has_the_usual_permissions(tmp_path, models):
     plain = tmp_path / "plain"
     plain.write_bytes(b"")
     assert save(models["tree"], tmp_path / "m").stat().st_mode == plain.stat().st_mode

@@ -1,4 +1,4 @@
-"""Numbers that would make a kernel look where there is nothing are refused, even if the hash is right."""
+"""Numbers that would make a kernel read outside its arrays are refused, even if the hash is correct."""
 
 import json
 from io import BytesIO
@@ -22,7 +22,7 @@ from thrifty.persistence.trust import nodes
 
 @pytest.fixture(scope="module")
 def saved(models, heart, table_model, tmp_path_factory):
-    """The files of models of all kinds, by what they are made of."""
+    """The files of models of all kinds, by name."""
     costs, X, y = heart.costs, heart.X, heart.y
     trees = GradientBoostingRegressor(n_estimators=3, max_depth=2, random_state=0)
 
@@ -48,7 +48,7 @@ def change(path, at, changed):
     schema = json.loads(members["schema.json"])
     files = {}
     for node in nodes(schema):
-        if not node.at.endswith(at):  # what is shared stands in several places, and the first counts
+        if not node.at.endswith(at):  # a shared object is in several places, and the first one counts
             continue
         if node.loader == "JsonNode":
             value = changed(json.loads(node.entries["content"]))
@@ -64,7 +64,7 @@ def change(path, at, changed):
 
 
 def put(value, place=0, field=None):
-    """Return what writes a value into an array."""
+    """Return a function that writes a value into an array."""
 
     def write(array):
         array = array.copy()
@@ -94,22 +94,22 @@ UNSOUND = [
     ("tree", "tree_.prior", lambda prior: np.append(prior, 0.0), "of shapes"),
     ("tree", "costs.prices", put(-1.0), "price"),
     ("tree", "costs.prices", shorter, "do"),
-    ("tree", "n_features_in_", lambda _: 3, "costs for other columns"),
-    ("tree", "classes_", lambda classes: classes[:1], "no classes"),
+    ("tree", "n_features_in_", lambda _: 3, "costs are for another number of columns"),
+    ("tree", "classes_", lambda classes: classes[:1], "fewer than two classes"),
     ("mapped", "feature_map_.forest.feature", put(99), "feature holds an index outside"),
     ("mapped", "feature_map_.evaluation_costs", lambda _: -1.0, "price"),
-    ("mapped", "_fill", shorter, "other fills"),
+    ("mapped", "_fill", shorter, "fill values"),
     ("forest", "forest_.left", put(10**6), "left holds an index outside"),
     ("forest", "forest_.right", put(0), "is reached in two ways"),
     ("forest", "forest_.starts", put(-1), "starts holds an index outside"),
     ("forest", "forest_.score_of", put(1), "score_of holds an index outside"),
     ("forest", "forest_.value", shorter, "entries for"),
-    ("forest", "forest_.base", lambda base: base[None], "expected a table"),
+    ("forest", "forest_.base", lambda base: base[None], r"base \(1, 1\)"),
     ("forest", "forest_.n_features", lambda _: 1000, "other columns"),
     ("forest", "evaluation_costs_", shorter, "evaluation_costs"),
-    ("exits", "checkpoints_", put(10**6, -1), "out of order"),
-    ("exits", "checkpoints_", lambda steps: steps.astype(np.int32), "no whole numbers"),
-    ("exits", "top", lambda _: -3, "makes no sense"),
+    ("exits", "checkpoints_", put(10**6, -1), "ascending order"),
+    ("exits", "checkpoints_", lambda steps: steps.astype(np.int32), "not whole numbers"),
+    ("exits", "top", lambda _: -3, "top or s is not valid"),
     ("chain", "chain_.terms.vectors", lambda vectors: vectors[:, :-1], "vectors of a chain"),
     ("chain", "chain_.terms.vectors", single, "vectors of a chain"),
     ("chain", "chain_.terms.weights", single, "weights of a chain"),
@@ -120,7 +120,7 @@ UNSOUND = [
     ("chain", "chain_.checkpoints.n_terms", lambda _: 10**6, "checkpoint 0 of a chain"),
     ("chain", "chain_.checkpoints.first", lambda _: -1, "checkpoint 0 of a chain"),
     ("chain", "chain_.boundary", shorter, "boundary of a chain"),
-    ("chain", "estimator_._n_support", put(10**6), "vectors and weights that do not fit"),
+    ("chain", "estimator_._n_support", put(10**6), "vectors and weights of incompatible shapes"),
     ("policy", "factors_.groups", lambda _: 5, "groups is"),
     ("policy", "factors_.groups", lambda _: -1, "groups is"),
     ("policy", "scores_.starts", put(10**6, -1), "other factors"),
@@ -131,19 +131,19 @@ UNSOUND = [
     ("policy", "policy_.intercepts", shorter, "other columns or actions"),
     ("policy", "standardiser_.slope", shorter, "standardiser has other columns"),
     ("table", "encoder_.source_", put(7), "derives other columns"),
-    ("table", "encoder_.fields_.kind", lambda _: "colour", "no known kind"),
-    ("table", "cap", lambda _: -1.0, "cap makes no sense"),
-    ("random forest", "estimators_.tree_.nodes", put(10**6, 0, "left_child"), "not behind them"),
-    ("random forest", "estimators_.tree_.nodes", put(0, 1, "left_child"), "not behind them"),
-    ("random forest", "estimators_.tree_.nodes", put(99, 0, "feature"), "columns that are not"),
-    ("random forest", "estimators_.tree_.node_count", lambda _: 0, "does not have"),
-    ("boosting", "estimators_.tree_.nodes", put(-5, 0, "right_child"), "not behind them"),
-    ("boosting", "estimators_.n_features_in_", lambda _: 99, "other columns"),
-    ("histograms", "_predictors.nodes", put(77, 0, "left"), "not behind them"),
-    ("histograms", "_predictors.nodes", put(77, 0, "feature_idx"), "columns that are not"),
-    ("machine", "_n_support", put(10**6), "vectors and weights that do not fit"),
-    ("machine", "support_vectors_", lambda array: array[:, :-1], "that do not fit"),
-    ("machine", "_dual_coef_", lambda array: array[:, :-1], "that do not fit"),
+    ("table", "encoder_.fields_.kind", lambda _: "colour", "a field of an unknown kind"),
+    ("table", "cap", lambda _: -1.0, "cap is not a limit of at least 0"),
+    ("random forest", "estimators_.tree_.nodes", put(10**6, 0, "left_child"), "does not come after it"),
+    ("random forest", "estimators_.tree_.nodes", put(0, 1, "left_child"), "does not come after it"),
+    ("random forest", "estimators_.tree_.nodes", put(99, 0, "feature"), "column that does not exist"),
+    ("random forest", "estimators_.tree_.node_count", lambda _: 0, "fewer nodes than it claims"),
+    ("boosting", "estimators_.tree_.nodes", put(-5, 0, "right_child"), "does not come after it"),
+    ("boosting", "estimators_.n_features_in_", lambda _: 99, "another number of columns"),
+    ("histograms", "_predictors.nodes", put(77, 0, "left"), "does not come after it"),
+    ("histograms", "_predictors.nodes", put(77, 0, "feature_idx"), "column that does not exist"),
+    ("machine", "_n_support", put(10**6), "vectors and weights of incompatible shapes"),
+    ("machine", "support_vectors_", lambda array: array[:, :-1], "of incompatible shapes"),
+    ("machine", "_dual_coef_", lambda array: array[:, :-1], "of incompatible shapes"),
 ]
 
 
@@ -156,7 +156,7 @@ def test_unsound_numbers(saved, tmp_path, name, at, changed, complaint):
         load(path)
 
 
-def test_a_sound_change_is_welcome(models, tmp_path, heart):
+def test_a_consistent_change_is_accepted(models, tmp_path, heart):
     path = save(models["tree"], tmp_path / "m")
     change(path, "tree_.threshold", put(1e9))
     assert load(path).acquire(heart.X).exit.max() <= models["tree"].acquire(heart.X).exit.max()

@@ -1,4 +1,4 @@
-"""The search: what it chooses, what it promises, what it does with bad candidates and bad input."""
+"""The search: its choice, its promise, candidates that fail, and input that is not valid."""
 
 import joblib
 import numpy as np
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import accuracy_score, roc_auc_score
+from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from thrifty import (
@@ -17,6 +17,7 @@ from thrifty import (
     BudgetSearchCV,
     CostModel,
     CostWeightedL1Classifier,
+    EarlyExitRanker,
     GreedyMiserClassifier,
     GreedyMiserRanker,
     TableModel,
@@ -24,13 +25,13 @@ from thrifty import (
     save,
 )
 from thrifty.datasets import load_heart, make_ltr
+from thrifty.models.rows import Rows
+from thrifty.models.tables.encoder import TableEncoder
 from thrifty.plots import CostCurveDisplay
 from thrifty.tuning import METHODS
 from thrifty.tuning.candidates import sweeps
 from thrifty.tuning.cross_validation import measure
-from thrifty.tuning.methods import Rows
-from thrifty.tuning.raw_rows import RawRows
-from thrifty.tuning.scoring import DEFAULT_SCORING
+from thrifty.tuning.problem import Problem, Task, learned_encoder
 from thrifty.tuning.sweep import Sweep
 
 HEART = load_heart()
@@ -122,7 +123,7 @@ def test_points_are_what_separate_fits_would_score():
             assert search.cv_results_[f"split{k}_test_spend"][line] == model.spend(HEART.X[test]).mean()
 
 
-def test_a_candidate_that_fails_is_recorded_and_not_fatal():
+def test_the_error_of_a_candidate_that_fails_is_recorded():
     given = {"broken": ASTCClassifier(max_depth=-1), "sound": "l1"}
     table = BudgetSearchCV(given, budget=30, costs=HEART.costs).fit(HEART.X, HEART.y).frontier_
     broken = table[table["method"] == "broken"]
@@ -132,12 +133,12 @@ def test_a_candidate_that_fails_is_recorded_and_not_fatal():
     assert (table[table["method"] == "sound"]["error"] == "").all()
 
 
-def test_when_all_fail_the_first_error_is_told():
+def test_if_all_candidates_fail_the_first_error_is_raised():
     with pytest.raises(ValueError, match=r"every candidate failed, the first with ValueError: .*max_depth is -1"):
         BudgetSearchCV([ASTCClassifier(max_depth=-1)]).fit(HEART.X, HEART.y)
 
 
-def test_a_budget_out_of_reach_gives_the_cheapest_and_says_by_how_much_it_misses():
+def test_a_budget_out_of_reach_gives_the_cheapest_point_and_a_warning():
     grid = {"max_depth": [1], "node_budget": [4.0, 100.0]}
     search = BudgetSearchCV([(ASTCClassifier(overflow="skip"), grid)], budget=2.5, costs=HEART.costs)
     with pytest.warns(UserWarning, match=r"no candidate stays within the budget of 2.5 CAD.*1.5 CAD too much"):
@@ -146,8 +147,8 @@ def test_a_budget_out_of_reach_gives_the_cheapest_and_says_by_how_much_it_misses
     assert not search.promise_.kept
 
 
-def test_a_refit_that_turns_out_dearer_than_the_budget_is_passed_over():
-    """Cross-validation buys nothing under a weight that all rows together do buy at; the search must notice."""
+def test_a_refit_that_exceeds_the_budget_is_not_chosen():
+    """At some cost weight the models of the folds buy nothing, but the model of all rows does."""
     random = np.random.default_rng(0)
     X = random.normal(size=(40, 2))
     y = (X[:, 0] + 0.3 * random.normal(size=40) > 0).astype(int)
@@ -155,7 +156,7 @@ def test_a_refit_that_turns_out_dearer_than_the_budget_is_passed_over():
     assert search.spend(X).mean() <= 0.4
 
 
-def test_what_is_found_can_be_saved_however_the_columns_are_called(search, tmp_path):
+def test_the_chosen_model_can_be_saved_with_and_without_column_names(search, tmp_path):
     unnamed = BudgetSearchCV(["l1"], costs=HEART.costs, cv=2).fit(HEART.X, HEART.y)
     for found in (search, unnamed):
         twin = load(save(found, tmp_path / "model.thrifty"))
@@ -207,19 +208,20 @@ def test_every_method_serves_what_it_says_it_does(task):
     signal = X[:, 0] + X[:, 1] * (X[:, 2] > 0)
     cuts = {"binary": [0], "multiclass": [-0.5, 0.5], "ranking": [0, 1]}
     y = np.digitize(signal, cuts[task]) if task in cuts else signal
-    raw = RawRows.checked(BudgetSearchCV(), X, y, qid=np.repeat(np.arange(9), 10) if task == "ranking" else None)
+    raw = Rows(X, y, qid=np.repeat(np.arange(9), 10) if task == "ranking" else None)
     costs = CostModel([1.0, 2.0, 3.0, 4.0])
-    rows = raw.encoded(raw.encoder(costs), costs)
-    made = sweeps(None, Rows(X, y, rows.costs, task), random_state=0)
+    problem = Problem.of(raw, learned_encoder(raw, costs), costs, Task(task), cap=8.0)
+    made = sweeps(None, problem, random_state=0)
     assert [sweep.name for sweep in made] == [name for name, method in METHODS.items() if task in method.classes]
     for sweep in made:
         ends = Sweep(sweep.name, sweep.estimator, (sweep.settings[0], sweep.settings[-1]))
-        measured = [each for batch in ends.batches() for each in measure(batch, rows, rows, 8.0, DEFAULT_SCORING[task])]
+        scoring = problem.task.default_scoring
+        measured = [each for batch in ends.batches() for each in measure(batch, problem, problem.rows, scoring)]
         assert [each.error for each in measured] == ["", ""], sweep.name
         assert max(each.largest for each in measured) <= 8.0
 
 
-def test_multiclass_and_regression_find_their_own_score():
+def test_multiclass_and_regression_have_a_default_scoring():
     wine, diabetes = load_wine(), load_diabetes()
     classes = BudgetSearchCV(["static"], budget=4, cv=3).fit(wine.data, wine.target_names[wine.target])
     assert classes.scoring_ == "accuracy"
@@ -249,10 +251,21 @@ def test_any_backend_finds_the_same(search, backend):
     pd.testing.assert_frame_equal(search.frontier_[same], other.frontier_[same])
 
 
-def test_the_search_looks_at_some_rows_and_the_model_at_all(search):
+def test_the_search_measures_a_sample_and_the_model_is_fitted_on_all_rows(search):
     few = BudgetSearchCV(["l1"], costs=HEART.costs, max_rows=100).fit(HEART.X, HEART.y)
     assert few.promise_.n_rows == 100
     assert few.best_estimator_.training_.n_rows == 270
+
+
+def test_rows_are_taken_and_encoded_once(monkeypatch):
+    taken, encoded = [], []
+    take, transform = Rows.take, TableEncoder.transform
+    monkeypatch.setattr(Rows, "take", lambda rows, index: taken.append(len(index)) or take(rows, index))
+    monkeypatch.setattr(TableEncoder, "transform", lambda self, X: encoded.append(len(X)) or transform(self, X))
+    grid = CostWeightedL1Classifier(), {"cost_weight": [0.1, 0.01]}
+    BudgetSearchCV([grid], cv=3).fit(HEART.X, HEART.y)
+    assert taken == [180, 90] * 3
+    assert sorted(encoded) == [90] * 3 + [180] * 3 + [270]
 
 
 def test_scoring_by_name_and_by_function():
@@ -264,7 +277,7 @@ def test_scoring_by_name_and_by_function():
     np.testing.assert_allclose(named.frontier_["score"], called.frontier_["score"])
 
 
-def test_a_larger_confidence_asks_for_more_room():
+def test_a_larger_confidence_gives_a_larger_bound():
     bounds = [
         BudgetSearchCV(["l1"], costs=HEART.costs, confidence=sure, refit=False).fit(HEART.X, HEART.y).frontier_
         for sure in (0.5, 0.99)
@@ -288,7 +301,7 @@ def test_the_progress_bar_goes_to_stderr(capsys):
     assert shown.out == ""
 
 
-def test_picture_of_a_search(search):
+def test_plot_of_a_search(search):
     display = CostCurveDisplay.from_search(search, name="frontier", ax=Figure().subplots())
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert legend == ["frontier", "budget", f"chosen: {search.promise_.method}"]
@@ -337,3 +350,36 @@ def test_bad_rows_are_refused():
         BudgetSearchCV(["l1"]).fit(HEART.X, HEART.y[1:])
     with pytest.raises(ValueError, match=r"qid has shape \(3,\)"):
         BudgetSearchCV(["l1"]).fit(HEART.X, HEART.y, qid=[1, 2, 3])
+
+
+# Queries, outlines and notebooks
+
+
+def test_queries_reach_the_chosen_model_in_every_call():
+    data = make_ltr(30, 12, 10, random_state=0)
+    early = EarlyExitRanker(GreedyMiserRanker(n_estimators=10), s=0.1)
+    search = BudgetSearchCV([early], costs=data.costs, cv=2, scoring="r2", task="ranking")
+    search.fit(data.X, data.y, qid=data.qid)
+    model, queries = search.best_estimator_, {"qid": data.qid}
+    assert search.spend(data.X, **queries).sum() < search.spend(data.X).sum()
+    np.testing.assert_array_equal(search.spend(data.X, 3.0, **queries), model.spend(data.X, 3.0, **queries))
+    np.testing.assert_array_equal(search.predict(data.X, **queries), model.predict(data.X, **queries))
+    np.testing.assert_array_equal(search.acquire(data.X, **queries).exit, model.acquire(data.X, **queries).exit)
+    expected = r2_score(data.y, search.predict(data.X, **queries))
+    assert search.score(data.X, data.y, **queries) == expected != r2_score(data.y, search.predict(data.X))
+
+
+def test_the_outline_is_that_of_the_chosen_model(search, held):
+    X, _ = held
+    assert str(search.outline()) == str(search.best_estimator_.outline())
+    exits = search.acquire(X).exit
+    assert search.outline(exits).structure() == search.best_estimator_.outline(exits).structure()
+    with pytest.raises(NotFittedError):
+        BudgetSearchCV().outline()
+
+
+def test_a_notebook_shows_the_outline_of_the_chosen_model(search):
+    shown = search.outline()._repr_html_()
+    assert shown in search._repr_mimebundle_()["text/html"]
+    assert shown in search._repr_html_()
+    assert "<strong>" not in BudgetSearchCV(["l1"])._repr_html_()

@@ -18,7 +18,7 @@ def brute_domination(spend, score):
     return np.array(marks)
 
 
-def test_domination_is_what_pairs_say():
+def test_domination_equals_a_comparison_of_all_pairs():
     random = np.random.default_rng(0)
     spend, score = random.integers(0, 6, 60) * 1.0, random.integers(0, 6, 60) / 6
     spend[5] = score[5] = np.nan
@@ -27,7 +27,7 @@ def test_domination_is_what_pairs_say():
 
 @pytest.mark.parametrize("model_spread", [0.0, 2.0])
 def test_the_bound_holds_for_new_models_on_new_rows_as_often_as_it_says(model_spread):
-    """Spends of rows are skewed, and models fitted to other rows differ; both must be allowed for."""
+    """The spends of rows are skewed, and the models of different folds differ."""
     random, n_trials, n_folds, n_rows = np.random.default_rng(0), 2000, 5, 60
     shape = (n_trials, n_folds, n_rows)
     rows = random.exponential(10.0, shape) + model_spread * random.normal(size=(n_trials, n_folds, 1))
@@ -41,7 +41,7 @@ def test_spends_that_never_differ_are_their_own_bound():
     assert spend_bound(spend, np.zeros((1, 5)), np.full(5, 20), 0.99) == [7.25]
 
 
-def test_preference_is_score_within_the_budget_then_least_miss():
+def test_preference_is_score_within_the_budget_then_least_excess():
     table = pd.DataFrame(
         {
             "score": [0.9, 0.8, 0.8, 0.99, 0.7],

@@ -1,4 +1,4 @@
-"""The promise of a search, kept on rows that it has not seen, split after split."""
+"""The promise of a search holds on held-out rows in most splits."""
 
 import numpy as np
 import pytest

@@ -1,51 +1,52 @@
-"""Sweeps: many settings from few fits, and the same models as from many."""
+"""Sweeps: many settings from few fits give the same models as one fit per setting."""
 
 import numpy as np
 import pytest
 
-from thrifty import ASTCClassifier, BudgetSearchCV, GreedyMiserClassifier, TruncatedClassifier
+from thrifty import ASTCClassifier, GreedyMiserClassifier, TruncatedClassifier
 from thrifty.datasets import load_heart
-from thrifty.tuning.raw_rows import RawRows
+from thrifty.models.rows import Rows
+from thrifty.tuning.problem import Problem, Task, learned_encoder
 from thrifty.tuning.sweep import Sweep
 
 HEART = load_heart()
 
 
 @pytest.fixture(scope="module")
-def rows():
-    raw = RawRows.checked(BudgetSearchCV(), HEART.X, HEART.y)
-    return raw.encoded(raw.encoder(HEART.costs), HEART.costs)
+def problem():
+    raw = Rows(HEART.X, HEART.y)
+    return Problem.of(raw, learned_encoder(raw, HEART.costs), HEART.costs, Task.BINARY)
 
 
-def test_numbers_of_rounds_are_prefixes_of_one_ensemble(rows):
+def test_numbers_of_rounds_are_prefixes_of_one_ensemble(problem):
     settings = tuple(
         {"cost_weight": weight, "n_estimators": n} for n in (3, 10) for weight in (1e-4, 1e-5)
-    )  # in an order that batches have to put right
+    )  # not in the order of the batches
     batches = Sweep("miser", GreedyMiserClassifier(), settings).batches()
     assert [[each["n_estimators"] for each in batch.settings] for batch in batches] == [[3, 10], [3, 10]]
     for batch in batches:
-        for fitted in batch.fit(rows):
+        for fitted in batch.fit(problem):
             alone = GreedyMiserClassifier(costs=HEART.costs, **fitted.setting).fit(HEART.X, HEART.y)
             np.testing.assert_array_equal(fitted.model.acquire(HEART.X).score, alone.acquire(HEART.X).score)
             assert fitted.model.get_params()["n_estimators"] == fitted.setting["n_estimators"]
 
 
-def test_caps_run_one_fit(rows):
+def test_caps_run_one_fit(problem):
     (batch,) = Sweep("truncated", TruncatedClassifier(), ({"cap": 3.0}, {"cap": 30.0})).batches()
-    few, many = batch.fit(rows)
+    few, many = batch.fit(problem)
     assert few.model is many.model
     assert (few.limit(None), many.limit(None), many.limit(9.0)) == (3.0, 30.0, 9.0)
 
 
-def test_unlike_settings_are_fitted_one_by_one(rows):
+def test_settings_of_different_parameters_are_fitted_one_by_one(problem):
     settings = ({"max_depth": 1}, {"max_depth": 2, "node_budget": 5.0})
     batches = Sweep("tree", ASTCClassifier(), settings).batches()
     assert [batch.settings for batch in batches] == [(settings[0],), (settings[1],)]
-    (deep,) = batches[1].fit(rows)
+    (deep,) = batches[1].fit(problem)
     assert deep.model.tree_.n_nodes == 3
 
 
-def test_unfitted_is_what_a_user_would_have_made():
+def test_unfitted_has_the_setting_and_no_costs():
     sweep = Sweep("tree", ASTCClassifier(costs=[1.0]), ({"max_depth": 2, "cap": 9.0},))
     estimator = sweep.unfitted(sweep.settings[0])
     assert (estimator.max_depth, estimator.costs) == (2, None)

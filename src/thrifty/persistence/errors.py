@@ -1,4 +1,4 @@
-"""How errors about model files say which file, or which model, they are about."""
+"""Error messages about model files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from thrifty.exceptions import ModelFileError
 
 @contextmanager
 def framed(before: str = "", after: str = "") -> Iterator[None]:
-    """Put something before and after the message of every ModelFileError raised inside."""
+    """Add a text before and after the message of every ModelFileError that is raised in the context."""
     try:
         yield
     except ModelFileError as error:
@@ -17,12 +17,14 @@ def framed(before: str = "", after: str = "") -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what an error says, in one line without a full stop."""
-    said = " ".join(str(error).split()).rstrip(".")
-    return said if isinstance(error, ModelFileError) else f"{type(error).__name__}{said and f': {said}'}"
+    """Return the message of an error in one line without a final full stop, with the type unless it is a ValueError."""
+    message = " ".join(str(error).split()).rstrip(".")
+    if isinstance(error, ValueError) and message:
+        return message
+    return f"{type(error).__name__}{message and f': {message}'}"
 
 
 def refuse_unless(fine: Any, message: str) -> None:
-    """Refuse what is not fine."""
+    """Raise ModelFileError with this message unless `fine` is true."""
     if not fine:
         raise ModelFileError(message)

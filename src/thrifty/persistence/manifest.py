@@ -1,4 +1,4 @@
-"""The manifest: what a model file says of its model, readable without loading anything."""
+"""The manifest: the description of the model in a model file, which can be read without loading the model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from thrifty.exceptions import CostError
 from thrifty.models.base import BudgetedEstimator
 from thrifty.persistence.errors import refuse_unless
 
-FORMAT = 1
+FORMAT = 2  # files of format 1 name classes in modules that have moved
 ALTERED = "The file was damaged, or altered on purpose: do not use it."
 PACKAGES = {"thrifty": thrifty, "scikit-learn": sklearn, "numpy": np, "skops": skops}
 KINDS: dict[str, tuple[type, ...]] = {
@@ -38,30 +38,41 @@ KINDS: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a model file says of its model.
+    """The description of the model in a model file.
 
     Attributes
     ----------
     format : int
         Version of the file format.
     model : str
-        Class of the model.
+        Name of the model's class.
     versions : dict
-        Of the packages that wrote the file.
+        Versions of the packages that wrote the file.
     features : list of dict
-        Name and kind of each column; levels, where it is a category.
+        Name and kind of each column, and the levels if it is a category.
     classes : list or None
-        What a classifier tells apart.
+        The classes of a classifier.
     costs : dict
-        The cost model, as a document like those that `CostModel.to_file` writes; see `cost_model`.
+        The cost model, in the form of the documents that `CostModel.to_file` writes; `cost_model` rebuilds it.
     promise : dict or None
-        What a search promised of the model, and what it measured: budget, cap, spend, score.
+        The promise of the search that the model comes from, if any: budget, cap, spend, score.
     training : dict or None
-        Number of rows, date and fingerprint of the data.
+        The number of training rows, the date of the fit and a fingerprint of the data.
     frontier : list of dict or None
-        All points that a search has looked at.
+        All points of the search that the model comes from, if any.
     sha256 : str
-        Hash of the model beside it.
+        SHA-256 of the model's bytes in the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from thrifty import CostWeightedL1Regressor, read_manifest, save
+    >>> model = CostWeightedL1Regressor(costs={"rooms": 2.5}).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> with TemporaryDirectory() as folder:
+    ...     manifest = read_manifest(save(model, Path(folder, "rent.thrifty")))
+    >>> manifest.model, manifest.features
+    ('CostWeightedL1Regressor', [{'name': 'rooms', 'kind': 'number'}])
     """
 
     format: int
@@ -77,7 +88,20 @@ class Manifest:
 
     @classmethod
     def of(cls, model: BudgetedEstimator, content: bytes, frontier: Any = None) -> Manifest:
-        """Describe a fitted model, whose file has this content, and the search that it comes from."""
+        """Describe a fitted model.
+
+        Parameters
+        ----------
+        model : BudgetedEstimator
+        content : bytes
+            The model as it is written to the file.
+        frontier : DataFrame, optional
+            ``frontier_`` of the search that the model comes from.
+
+        Returns
+        -------
+        Manifest
+        """
         costs, promise = named(model.cost_model_), getattr(model, "promise_", None)
         return cls(
             format=FORMAT,
@@ -94,35 +118,53 @@ class Manifest:
 
     @classmethod
     def parse(cls, content: bytes) -> Manifest:
-        """Read a manifest, refusing what is none, or what a later version of thrifty wrote."""
+        """Read a manifest from JSON.
+
+        Parameters
+        ----------
+        content : bytes
+
+        Returns
+        -------
+        Manifest
+
+        Raises
+        ------
+        ModelFileError
+            If the content is not a manifest, or if its format is not the one that this version reads.
+        """
         try:
             entries = json.loads(content.decode(), parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
             entries = None
-        refuse_unless(isinstance(entries, dict), f"the manifest is no JSON. {ALTERED}")
-        given = entries.get("format")
-        whole = isinstance(given, int) and not isinstance(given, bool) and given >= 1
-        refuse_unless(whole, f"the format is {given!r}; expected a number. {ALTERED}")
-        refuse_unless(
-            given <= FORMAT,
-            f"the file has format {given}, of a newer thrifty; this one reads up to {FORMAT}. Upgrade thrifty.",
-        )
+        refuse_unless(isinstance(entries, dict), f"the manifest is not JSON. {ALTERED}")
+        _refuse_other_format(entries.get("format"))
         for name, kinds in KINDS.items():
             fine = name in entries and isinstance(entries[name], kinds)
-            refuse_unless(fine, f"the manifest has no proper {name!r}. {ALTERED}")
+            refuse_unless(fine, f"{name!r} of the manifest is missing or has the wrong type. {ALTERED}")
         return cls(**{field.name: entries[field.name] for field in fields(cls)})
 
     def to_json(self) -> bytes:
-        """Return the manifest as it stands in a file."""
+        """Return the manifest as JSON, as it is written to a file.
+
+        Returns
+        -------
+        bytes
+        """
         return (json.dumps(asdict(self), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
     @property
     def cost_model(self) -> CostModel:
-        """The costs of the features; those without names are called x0, x1, ..."""
+        """The costs of the features; features without names are called x0, x1, ..."""
         return CostModel(**arguments_of(self.costs))
 
     def refuse_other(self, model: BudgetedEstimator) -> None:
-        """Refuse a model that the manifest does not describe."""
+        """Raise ModelFileError if the manifest describes another model.
+
+        Parameters
+        ----------
+        model : BudgetedEstimator
+        """
         try:
             costs = self.cost_model
         except CostError:
@@ -135,15 +177,29 @@ class Manifest:
         refuse_unless(fitting, "the manifest describes another model.")
 
 
+def _refuse_other_format(given: Any) -> None:
+    whole = isinstance(given, int) and not isinstance(given, bool) and given >= 1
+    refuse_unless(whole, f"the format is {given!r}; expected a whole number of at least 1. {ALTERED}")
+    refuse_unless(
+        given <= FORMAT,
+        f"the file has format {given}, of a newer thrifty; this version reads format {FORMAT}. Upgrade thrifty.",
+    )
+    refuse_unless(
+        given == FORMAT,
+        f"the file has format {given}, of an older thrifty; this version reads format {FORMAT}. Fit the model again "
+        "with this version, and save it.",
+    )
+
+
 def named(costs: CostModel) -> CostModel:
-    """Return the costs with names for all features."""
+    """Return costs whose features all have names: x0, x1, ... if they had none."""
     if costs.names is not None:
         return costs
     return CostModel.resolve(costs, costs.n_features, [f"x{j}" for j in range(costs.n_features)])
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: what is not finite becomes null, and what JSON does not know its repr."""
+    """Return a value in the types of JSON: infinity and NaN become None, objects of other types become their repr."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, Mapping):
@@ -165,4 +221,4 @@ def _features(model: Any, costs: CostModel) -> list[dict[str, Any]]:
 
 
 def _refuse_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")

@@ -1,8 +1,8 @@
-"""Saving fitted models, and loading them without running anything that a file says.
+"""Saving fitted models, and loading them without running code that a file contains.
 
-archive.py    the container               trust.py          which types a file may hold
-manifest.py   what it says of itself      soundness.py      indices, shapes and types of what was loaded
-errors.py     whose error it is           scikit_learn.py   the same, of scikit-learn's structures
+archive.py    the container                trust.py                 which types a file may contain
+manifest.py   the description of a model   scikit_learn_checks.py   checks of scikit-learn's structures
+errors.py     error messages
 """
 
 import os
@@ -19,27 +19,30 @@ from thrifty.models.base import BudgetedEstimator
 from thrifty.persistence.archive import Archive, pack, read
 from thrifty.persistence.errors import framed, one_line, refuse_unless
 from thrifty.persistence.manifest import ALTERED, Manifest
-from thrifty.persistence.soundness import refuse_unsound
-from thrifty.persistence.trust import revive
+from thrifty.persistence.scikit_learn_checks import refuse_unsound_parts
+from thrifty.persistence.trust import read_trusted
 from thrifty.replacing import replacing
 
+PathLike = str | os.PathLike[str]
 
-def save(model: Any, path: str | os.PathLike[str]) -> Path:
-    """Save a fitted model, all of it or nothing, and return the path.
 
-    The file holds no pickle: whoever loads it runs nothing but thrifty and scikit-learn.
+def save(model: Any, path: PathLike) -> Path:
+    """Save a fitted model to a file, which is written completely or not at all.
+
+    The file does not contain a pickle. Loading it runs only code of thrifty, scikit-learn, NumPy and skops.
 
     Parameters
     ----------
     model : BudgetedEstimator or BudgetSearchCV
-        A fitted estimator of this package; of a search its best estimator, with the frontier in the manifest.
-        Whatever it holds must be made of thrifty's and scikit-learn's types, arrays and plain values.
+        A fitted estimator of this package. For a search, its best estimator is saved, with the frontier in the
+        manifest. Everything in the model must be of types of thrifty or scikit-learn, arrays, or plain values.
     path : path-like
-        Where to; what is there is replaced. ``.thrifty`` is a good suffix.
+        The file to write. An existing file is replaced. The usual suffix is ``.thrifty``.
 
     Returns
     -------
     Path
+        The path of the file.
 
     Examples
     --------
@@ -57,7 +60,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     with framed(f"{type(model).__name__}: "):
         best: Any = getattr(model, "best_estimator_", None) if hasattr(model, "frontier_") else model
-        content = _written(best)
+        content = _model_bytes(best)
         manifest = Manifest.of(best, content, getattr(model, "frontier_", None))
         file = pack(Archive(manifest.to_json(), content))
     try:
@@ -69,19 +72,21 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: PathLike) -> Any:
     """Load a model that `save` wrote.
 
-    A file that is damaged, altered, of a newer format or something else is refused before anything in it is made.
+    A file that is damaged, altered, of another format or of another kind is refused before any object in it is
+    created.
 
     Parameters
     ----------
     path : path-like
+        The file to read.
 
     Returns
     -------
     BudgetedEstimator
-        That acquires, spends and answers what the one saved did, to the last bit.
+        It acquires, spends and predicts exactly what the saved model did.
 
     Examples
     --------
@@ -94,21 +99,40 @@ def load(path: str | os.PathLike[str]) -> Any:
         ...
     thrifty.exceptions.ModelFileError: ...pkl: the file is a pickle, which can run anything. Only files that ...
     """
-    with framed(f"{os.fspath(path)}: "):
-        archive = read(Path(path))
-        manifest = _checked_manifest(archive)
-        with framed(after=f" {ALTERED}"):
-            model = _revived(archive.model)
-            manifest.refuse_other(model)
-    return model
+    return load_with_manifest(path)[0]
 
 
-def read_manifest(path: str | os.PathLike[str]) -> Manifest:
-    """Return what a model file says of its model, without loading that.
+def load_with_manifest(path: PathLike) -> tuple[Any, Manifest]:
+    """Load a model and its manifest; the file is read and hashed once.
 
     Parameters
     ----------
     path : path-like
+        The file to read.
+
+    Returns
+    -------
+    BudgetedEstimator
+        The model, as `load` returns it.
+    Manifest
+        The manifest, as `read_manifest` returns it.
+    """
+    with framed(f"{os.fspath(path)}: "):
+        archive = read(Path(path))
+        manifest = _checked_manifest(archive)
+        with framed(after=f" {ALTERED}"):
+            model = _checked_model(archive.model)
+            manifest.refuse_other(model)
+    return model, manifest
+
+
+def read_manifest(path: PathLike) -> Manifest:
+    """Return the manifest of a model file, without loading the model.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to read.
 
     Returns
     -------
@@ -129,17 +153,17 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
         return _checked_manifest(read(Path(path)))
 
 
-def _written(model: Any) -> bytes:
-    """Return the model as skops writes it, having seen that it can be loaded again."""
+def _model_bytes(model: Any) -> bytes:
+    """Return the model as skops writes it, after checking that it can be loaded again."""
     refuse_unless(isinstance(model, BudgetedEstimator), "expected a fitted estimator of thrifty, or a search with one.")
     try:
         check_is_fitted(model)
         content = skops.io.dumps(model)
     except NotFittedError as error:
-        raise ModelFileError("there is nothing to save, for it is not fitted. Call fit first.") from error
-    except Exception as error:  # skops raises whatever it stumbles over
-        raise ModelFileError(f"the model holds something that cannot be saved: {one_line(error)}.") from error
-    _revived(content)
+        raise ModelFileError("the model is not fitted. Call fit first.") from error
+    except Exception as error:  # skops can raise anything
+        raise ModelFileError(f"the model contains something that cannot be saved: {one_line(error)}.") from error
+    _checked_model(content)
     return content
 
 
@@ -150,7 +174,13 @@ def _checked_manifest(archive: Archive) -> Manifest:
     return manifest
 
 
-def _revived(content: bytes) -> BudgetedEstimator:
-    model = revive(content)
-    refuse_unsound(model)
+def _checked_model(content: bytes) -> BudgetedEstimator:
+    """Create the model from its bytes, and check every index, length and type that kernels do not check."""
+    model = read_trusted(content)
+    try:
+        refuse_unsound_parts(model)
+        refuse_unless(isinstance(model, BudgetedEstimator), "it is not an estimator of thrifty")
+        type(model).refuse_unsound(model)
+    except Exception as error:  # an attribute of the wrong type can raise anything
+        raise ModelFileError(f"the model is not consistent: {one_line(error)}.") from error
     return model

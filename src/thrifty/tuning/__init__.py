@@ -1,4 +1,4 @@
-"""From a budget to a model: candidates, their frontier, and the search that keeps a promise."""
+"""The search for a budget: candidates are cross-validated, and the best one within the budget is chosen."""
 
 from thrifty.tuning.budget_search import BudgetSearchCV
 from thrifty.tuning.methods import METHODS

@@ -1,4 +1,4 @@
-"""What every setting of every method scores and spends on rows that it has not seen."""
+"""Cross-validation: what every setting of every method scores and spends on held-out rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,24 +7,33 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from thrifty.costs import CostModel
 from thrifty.metrics.scoring import scorer_of
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.progress import progress
+from thrifty.models.rows import Rows
 from thrifty.models.training_record import without_fingerprint
-from thrifty.tuning.raw_rows import Numbers, RawRows
-from thrifty.tuning.scoring import Answered
+from thrifty.tuning.problem import Problem, encoded, learned_encoder
+from thrifty.tuning.recorded_predictions import RecordedPredictions
+from thrifty.tuning.splits import Fold
 from thrifty.tuning.sweep import Fitted, Sweep
-
-Fold = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A model on one held-out fold: spend of its rows (mean, variance, largest), score, seconds of fitting."""
+    """A model on the held-out rows of one fold; all numbers are NaN if it failed.
+
+    Attributes
+    ----------
+    spend, variance, largest : float
+        Mean, variance and maximum of the spends of the rows.
+    score : float
+    seconds : float
+        Seconds of fitting.
+    error : str
+        The error message, empty if there was no error.
+    """
 
     spend: float = np.nan
     variance: float = np.nan
@@ -35,82 +44,91 @@ class Measurement:
 
 
 def cross_validate(
-    rows: RawRows,
-    costs: CostModel,
+    raw: Rows,
+    problem: Problem,
     batches: Sequence[Sweep],
     folds: Sequence[Fold],
     *,
-    cap: float | None,
     scoring: Any,
     n_jobs: Any = None,
     title: str | None = None,
 ) -> list[tuple[Measurement, ...]]:
-    """Return for every setting, in the order of the batches, one measurement per fold."""
+    """Fit every batch on every fold and measure it on the held-out rows.
+
+    Parameters
+    ----------
+    raw : Rows
+        The rows that `folds` divides, with raw columns.
+    problem : Problem
+        Costs, task and cap.
+    batches : sequence of Sweep
+    folds : sequence of (ndarray, ndarray)
+    scoring : str or callable
+    n_jobs : int or None
+        The number of parallel fits.
+    title : str or None
+        Title of the progress bar; None shows no bar.
+
+    Returns
+    -------
+    list of tuple of Measurement
+        One entry per setting, in the order of the batches, with one measurement per fold.
+    """
     with progress(title, len(folds) * len(batches)) as advance:
-        tasks = (delayed(measure)(*task, cap, scoring) for task in _tasks(rows, costs, batches, folds))
-        results = _Watched(n_jobs, advance)(tasks)
+        calls = (delayed(measure)(*each, scoring) for each in _calls(raw, problem, batches, folds))
+        results = _ParallelWithProgress(n_jobs, advance)(calls)
     by_fold = [chain(*results[k : k + len(batches)]) for k in range(0, len(results), len(batches))]
     return list(zip(*by_fold, strict=True))
 
 
-def _tasks(
-    rows: RawRows, costs: CostModel, batches: Sequence[Sweep], folds: Sequence[Fold]
-) -> Iterator[tuple[Sweep, Numbers, Numbers]]:
-    """Encode fold by fold as tasks are taken, by what is to be learned from alone; few tables are around at a time."""
-    for learned_from, held in folds:
-        encoder = rows.take(learned_from).encoder(costs)
-        fit, test = (rows.take(part).encoded(encoder, costs) for part in (learned_from, held))
-        for batch in batches:
-            yield batch, fit, test
+def _calls(
+    raw: Rows, problem: Problem, batches: Sequence[Sweep], folds: Sequence[Fold]
+) -> Iterator[tuple[Sweep, Problem, Rows]]:
+    """Yield a batch, the rows to fit and the held-out rows, fold by fold, so that few tables are held in memory.
+
+    The encoder of a fold learns from the rows to fit only.
+    """
+    for kept, held in folds:
+        to_fit = raw.take(kept)
+        encoder = learned_encoder(to_fit, problem.costs)
+        fold = Problem.of(to_fit, encoder, problem.costs, problem.task, problem.cap)
+        held_out = encoded(raw.take(held), encoder)
+        yield from ((batch, fold, held_out) for batch in batches)
 
 
-def measure(batch: Sweep, fit: Numbers, held: Numbers, cap: float | None, scoring: Any) -> list[Measurement]:
+def measure(batch: Sweep, problem: Problem, held_out: Rows, scoring: Any) -> list[Measurement]:
     """Fit a batch of settings and measure each on held-out rows."""
-    with threadpool_limits(1, "blas"), without_fingerprint():  # of so few rows, threads would only wait for each other
-        return [_measured(each, held, cap, scoring) for each in batch.fit(fit)]
+    with threadpool_limits(1, "blas"), without_fingerprint():  # several threads are slower on so few rows
+        return [_measured(each, held_out, problem.cap, scoring) for each in batch.fit(problem)]
 
 
-def _measured(fitted: Fitted, held: Numbers, cap: float | None, scoring: Any) -> Measurement:
+def _measured(fitted: Fitted, held_out: Rows, cap: float | None, scoring: Any) -> Measurement:
     if fitted.error:
         return Measurement(error=fitted.error)
     try:
-        acquisition = acquire(fitted, held, cap)
-        score = scorer_of(scoring)(Answered(fitted.model, acquisition), held.X, held.y, held.qid)
+        acquisition = acquire(fitted, held_out, cap)
+        predictions = RecordedPredictions(fitted.model, acquisition)
+        score = scorer_of(scoring)(predictions, held_out.X, held_out.y, held_out.qid)
     except Exception as error:
         return Measurement(error=f"{type(error).__name__}: {error}")
     spend = acquisition.spend
     return Measurement(float(spend.mean()), float(spend.var()), float(spend.max()), score, fitted.seconds)
 
 
-def acquire(fitted: Fitted, rows: Numbers, cap: float | None) -> Acquisition:
-    """Run a fitted model under the smaller of its own cap and the one on every row."""
+def acquire(fitted: Fitted, rows: Rows, cap: float | None) -> Acquisition:
+    """Predict numeric rows with a fitted model, under the smaller of its own cap and the cap on every row."""
     return fitted.model.acquire(rows.X, fitted.limit(cap), qid=rows.qid)
 
 
-def folds_of(rows: RawRows, classes: bool, cv: Any, random_state: Any) -> list[Fold]:
-    """Divide the rows: whole queries, or shares of every class, or anyhow; a splitter of one's own is asked."""
-    splitter: Any = cv
-    if isinstance(cv, int):
-        options: dict[str, Any] = {"shuffle": True, "random_state": random_state}
-        rarest = int(np.unique(rows.y, return_counts=True)[1].min()) if classes else 0
-        if rows.qid is not None:
-            splitter = GroupKFold(min(cv, len(np.unique(rows.qid))), **options)
-        elif rarest > 1:
-            splitter = StratifiedKFold(min(cv, rarest), **options)
-        else:
-            splitter = KFold(cv, **options)
-    return list(splitter.split(rows.y[:, None], rows.y, rows.qid))
-
-
-class _Watched(Parallel):
-    """joblib, with a bar that moves as tasks end, on whatever backend they run."""
+class _ParallelWithProgress(Parallel):
+    """joblib's Parallel, with a progress bar that works with every backend."""
 
     def __init__(self, n_jobs: Any, advance: Callable[[str], None]):
         super().__init__(n_jobs=n_jobs)
         self._advance, self._shown = advance, 0
 
     def print_progress(self) -> None:
-        """Move the bar on, instead of printing; joblib calls this after each batch of tasks."""
+        """Move the bar; joblib calls this after each batch of calls."""
         while self._shown < self.n_completed_tasks:
             self._shown += 1
             self._advance("")

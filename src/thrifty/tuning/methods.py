@@ -1,95 +1,89 @@
-"""The methods a search tries, and for each a sweep of settings scaled to the data: from cheap to dear, no knob left.
+"""The methods that a search tries by name, with a sweep of settings for each, from cheap to expensive.
 
-A setting is a dictionary of the method's parameters. ``cap`` among them is no parameter of the method but a hard
-limit under which it is run: a method that can stop anywhere is fitted once and run under several.
+A setting is a dict of the method's parameters. ``cap`` in a setting is not a parameter of the method. It is a hard
+limit under which the fitted model is run, so that one fit serves several caps. Settings are scaled to the problem:
+to the costs of the columns, to the cap and to the variance of the targets.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 import thrifty
-from thrifty.costs import CostModel
+from thrifty.tuning.problem import Problem, Task
 
-Task = Literal["binary", "multiclass", "regression", "ranking"]
 Setting = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What a sweep is scaled to: numeric training rows and what their columns cost."""
-
-    X: np.ndarray
-    y: np.ndarray
-    costs: CostModel
-    task: Task
-    cap: float | None = None
-
-    @property
-    def most(self) -> float:
-        """The most that a row can spend."""
-        return self.costs.total if self.cap is None else min(self.costs.total, self.cap)
-
-    @property
-    def spread(self) -> float:
-        """What there is to be explained: the variance of the targets, or 1 where they are classes."""
-        return 1.0 if self.task in ("binary", "multiclass") else float(np.var(self.y)) or 1.0
-
-
-@dataclass(frozen=True)
 class Method:
-    """A method by its name: which class serves which task, its fixed parameters, and its sweep."""
+    """A method with a name.
+
+    Attributes
+    ----------
+    classes : dict
+        For each task that the method serves, the name of the estimator's class.
+    sweep : callable
+        ``sweep(estimator, problem)`` returns the settings to try.
+    parameters : dict
+        Parameters that all settings share.
+    """
 
     classes: dict[Task, str]
-    sweep: Callable[[Any, Rows], list[Setting]]
+    sweep: Callable[[Any, Problem], list[Setting]]
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def estimator(self, task: Task) -> Any:
-        """Return an unfitted estimator for a task, None if the method does not serve it."""
+        """Return an unfitted estimator for a task; None if the method does not serve it."""
         if task not in self.classes:
             return None
         return getattr(thrifty, self.classes[task])(**self.parameters)
 
 
-def _both(classifier: str) -> dict[Task, str]:
-    return {"binary": classifier, "multiclass": classifier}
+def _classifier(name: str) -> dict[Task, str]:
+    return {Task.BINARY: name, Task.MULTICLASS: name}
 
 
-def _all(stem: str, ranker: str | None = None) -> dict[Task, str]:
+def _every_task(stem: str, ranker: str | None = None) -> dict[Task, str]:
     regressor = f"{stem}Regressor"
-    return {**_both(f"{stem}Classifier"), "regression": regressor, "ranking": ranker or regressor}
+    return {**_classifier(f"{stem}Classifier"), Task.REGRESSION: regressor, Task.RANKING: ranker or regressor}
 
 
 # Sweeps
 
 
-def along_the_path(estimator: Any, rows: Rows, *, n_points: int) -> list[Setting]:
-    """Spread cost weights over those of the method's own path."""
-    usual = clone(estimator).set_params(costs=rows.costs).usual_cost_weights(rows.X, rows.y)
+def along_the_path(estimator: Any, problem: Problem, *, n_points: int) -> list[Setting]:
+    """Return cost weights, evenly spaced in the list that the estimator itself would try."""
+    priced = clone(estimator).set_params(costs=problem.derived_costs)
+    usual = priced.usual_cost_weights(problem.rows.X, problem.rows.y)
     chosen = np.unique(np.linspace(0, len(usual) - 1, n_points).round().astype(int))
     return [{"cost_weight": float(usual[k])} for k in chosen]
 
 
-def growing_allowances(estimator: Any, rows: Rows) -> list[Setting]:
-    """Give the nodes of a tree allowances: shares of what a row can spend, the same at every depth or growing."""
+def growing_node_budgets(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return depths and node budgets: shares of the maximal spend, equal at all depths or growing threefold."""
     settings = []
     for depth, share, growth in product((1, 2, 3, 4), np.geomspace(1.0, 0.01, 7).tolist(), (1.0, 3.0)):
         if depth > 1 or growth == 1.0:
-            allowances = [share * rows.most * growth**level for level in range(depth)]
-            settings.append({"max_depth": depth, "node_budget": allowances})
+            node_budget = [share * problem.max_spend * growth**level for level in range(depth)]
+            settings.append({"max_depth": depth, "node_budget": node_budget})
     return settings
 
 
-def charged_boosting(estimator: Any, rows: Rows) -> list[Setting]:
-    """Charge by feature and by row, at cost weights that make everything worth from all to nearly none of the loss."""
-    per_cost = rows.spread / (rows.costs.total or 1.0)
-    shares = np.geomspace(1.0, 1e-4, 9) if rows.task == "ranking" else np.geomspace(1.0, 3e-3, 6)
-    weights = [*(per_cost * shares).tolist(), 0.0]
+def charged_boosting(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return both ways to charge, with cost weights and numbers of rounds.
+
+    The largest cost weight is V / C, with V the variance of the targets and C the cost of all columns: buying
+    everything then costs as much as the whole loss. The others are fractions of it, and 0.
+    """
+    largest = problem.target_variance / (problem.derived_costs.total or 1.0)
+    shares = np.geomspace(1.0, 1e-4, 9) if problem.task is Task.RANKING else np.geomspace(1.0, 3e-3, 6)
+    weights = [*(largest * shares).tolist(), 0.0]
     return [
         {"charge": charge, "cost_weight": weight, "n_estimators": n}
         for charge, weight, n in product(("ensemble", "row"), weights, (10, 30, 100))
@@ -97,55 +91,55 @@ def charged_boosting(estimator: Any, rows: Rows) -> list[Setting]:
     ]
 
 
-def relative_cost_weights(estimator: Any, rows: Rows) -> list[Setting]:
-    """Spread cost weights over those of the paper."""
+def relative_cost_weights(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return cost weights from the range that the paper uses."""
     return [{"cost_weight": weight} for weight in (1.0, 0.3, 0.1)]
 
 
-def queue_budgets(estimator: Any, rows: Rows) -> list[Setting]:
-    """Cut either queue off at shares of the cost of everything."""
+def ranked_caps(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return both rankings of the features, each with several caps."""
     rankings = ("forward", "weight_per_cost")
-    return [{"ranking": ranking, **cap} for ranking, cap in product(rankings, caps(estimator, rows))]
+    return [{"ranking": ranking, **cap} for ranking, cap in product(rankings, caps(estimator, problem))]
 
 
-def error_rates(estimator: Any, rows: Rows) -> list[Setting]:
-    """Allow more or fewer early answers to differ from the full one."""
+def error_rates(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return rates at which early predictions may differ from full ones."""
     return [{"delta": delta} for delta in (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)]
 
 
-def sample_sizes(estimator: Any, rows: Rows) -> list[Setting]:
-    """Draw fewer or more trees."""
+def sample_sizes(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return numbers of trees to draw."""
     return [{"n_samples": n} for n in (3, 10, 30, 100, 300)]
 
 
-def distances(estimator: Any, rows: Rows) -> list[Setting]:
-    """Let documents leave that are closer to or farther behind the best."""
+def distances(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return distances to the best documents beyond which a document leaves early."""
     return [{"s": s} for s in (0.05, 0.1, 0.2, 0.5, 1.0)]
 
 
-def caps(estimator: Any, rows: Rows) -> list[Setting]:
-    """Run one fit under several limits on each row's spend."""
-    return [{"cap": share * rows.most} for share in np.geomspace(0.01, 1.0, 10).tolist()]
+def caps(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return caps under which one fit is run: shares of the maximal spend."""
+    return [{"cap": share * problem.max_spend} for share in np.geomspace(0.01, 1.0, 10).tolist()]
 
 
 METHODS: dict[str, Method] = {
-    "l1": Method(_all("CostWeightedL1"), partial(along_the_path, n_points=15)),
-    "astc": Method(_all("ASTC"), growing_allowances, {"overflow": "skip"}),
-    "cstc": Method(_all("CSTC"), partial(along_the_path, n_points=8)),
-    "cscc": Method({"binary": "CSCCClassifier"}, partial(along_the_path, n_points=8)),
-    "cronus": Method({"binary": "CronusClassifier"}, partial(along_the_path, n_points=8)),
-    "and-or": Method({"binary": "AndOrClassifier"}, partial(along_the_path, n_points=8)),
-    "greedy-miser": Method(_all("GreedyMiser", "GreedyMiserRanker"), charged_boosting),
-    "adaboost-rs": Method({"binary": "AdaBoostRSClassifier"}, sample_sizes),
-    "early-exit": Method({"ranking": "EarlyExitRanker"}, distances),
+    "l1": Method(_every_task("CostWeightedL1"), partial(along_the_path, n_points=15)),
+    "astc": Method(_every_task("ASTC"), growing_node_budgets, {"overflow": "skip"}),
+    "cstc": Method(_every_task("CSTC"), partial(along_the_path, n_points=8)),
+    "cscc": Method({Task.BINARY: "CSCCClassifier"}, partial(along_the_path, n_points=8)),
+    "cronus": Method({Task.BINARY: "CronusClassifier"}, partial(along_the_path, n_points=8)),
+    "and-or": Method({Task.BINARY: "AndOrClassifier"}, partial(along_the_path, n_points=8)),
+    "greedy-miser": Method(_every_task("GreedyMiser", "GreedyMiserRanker"), charged_boosting),
+    "adaboost-rs": Method({Task.BINARY: "AdaBoostRSClassifier"}, sample_sizes),
+    "early-exit": Method({Task.RANKING: "EarlyExitRanker"}, distances),
     "dynamic": Method(
-        _both("DynamicSelectionClassifier"),
+        _classifier("DynamicSelectionClassifier"),
         relative_cost_weights,
         {"n_folds": 3, "n_iterations": 5, "max_states": 10_000},
     ),
-    "static": Method(_both("StaticSelectionClassifier"), queue_budgets, {"n_folds": 5}),
-    "attentive": Method(_both("AttentiveClassifier"), error_rates),
-    "truncated": Method(_both("TruncatedClassifier"), caps),
+    "static": Method(_classifier("StaticSelectionClassifier"), ranked_caps, {"n_folds": 5}),
+    "attentive": Method(_classifier("AttentiveClassifier"), error_rates),
+    "truncated": Method(_classifier("TruncatedClassifier"), caps),
 }
 
 

@@ -1,41 +1,63 @@
-"""Points of the frontier fitted to all rows, and whether they still keep to the budget there."""
+"""Fitting points of the frontier on all rows, and checking that they still keep to the budget."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from thrifty.tuning.cross_validation import acquire
-from thrifty.tuning.raw_rows import Numbers
+from thrifty.tuning.problem import Problem
 from thrifty.tuning.sweep import Fitted, Sweep
 
 
 class Refits:
-    """Fits batches to all rows, each once, and remembers them."""
+    """Fits batches on all rows, each at most once.
 
-    def __init__(self, batches: Sequence[Sweep], rows: Numbers, cap: float | None):
-        self.rows, self.cap = rows, cap
+    Parameters
+    ----------
+    batches : sequence of Sweep
+        In the order of the frontier.
+    problem : Problem
+        All rows.
+    """
+
+    def __init__(self, batches: Sequence[Sweep], problem: Problem):
+        self.problem = problem
         self._place = [(batch, k) for batch in batches for k in range(len(batch.settings))]
         self._fitted: dict[int, list[Fitted]] = {}
 
     def first_within(self, points: Sequence[int], budget: float | None) -> tuple[int, Fitted]:
-        """Return the first point whose model spends no more than the budget on all rows, else the cheapest there.
+        """Return the first point whose model stays within the budget on all rows, else the cheapest on all rows.
 
-        Fitted to other rows, a model may come out dearer than those of the folds; that shows here before it does in
-        use.
+        A model that is fitted on all rows may spend more than the models of the folds did. This is checked here,
+        before the model is used.
+
+        Parameters
+        ----------
+        points : sequence of int
+            Positions in the frontier, the preferred point first.
+        budget : float or None
+            Bound on the mean spend; None accepts the first point that can be fitted.
+
+        Returns
+        -------
+        int
+            The point that was chosen.
+        Fitted
+            Its model.
         """
-        found: list[tuple[float, int, Fitted]] = []
-        failed = ""
+        too_expensive: list[tuple[float, int, Fitted]] = []
+        first_error = ""
         for point in points:
             fitted = self._fit(point)
             if fitted.error:
-                failed = failed or fitted.error
+                first_error = first_error or fitted.error
                 continue
-            spend = float(acquire(fitted, self.rows, self.cap).spend.mean())
+            spend = float(acquire(fitted, self.problem.rows, self.problem.cap).spend.mean())
             if budget is None or spend <= budget:
                 return int(point), fitted
-            found.append((spend, int(point), fitted))
-        if not found:
-            raise ValueError(f"BudgetSearchCV: fitted to all rows, every chosen candidate failed: {failed}")
-        _, point, fitted = min(found, key=lambda each: each[0])
+            too_expensive.append((spend, int(point), fitted))
+        if not too_expensive:
+            raise ValueError(f"BudgetSearchCV: no candidate could be fitted on all rows: {first_error}")
+        _, point, fitted = min(too_expensive, key=lambda each: each[0])
         return point, fitted
 
     def unfitted(self, point: int) -> Any:
@@ -46,5 +68,5 @@ class Refits:
     def _fit(self, point: int) -> Fitted:
         batch, k = self._place[point]
         if id(batch) not in self._fitted:
-            self._fitted[id(batch)] = batch.fit(self.rows)
+            self._fitted[id(batch)] = batch.fit(self.problem)
         return self._fitted[id(batch)][k]

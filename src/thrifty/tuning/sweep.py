@@ -1,7 +1,7 @@
-"""One method under a series of settings, fitted with as little work as the method allows.
+"""One method under a series of settings, fitted with as few fits as the method allows.
 
-Settings that one fit can serve are fitted together: caps are run on one fitted model, numbers of boosting rounds are
-prefixes of one ensemble, cost weights are stations of one solution path.
+Several settings may share one fit: caps are applied to one fitted model, numbers of boosting rounds are prefixes of
+one ensemble, and cost weights are points of one solution path.
 """
 
 import warnings
@@ -16,12 +16,24 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from thrifty.tuning.methods import Setting
-from thrifty.tuning.raw_rows import Numbers
+from thrifty.tuning.problem import Problem
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model fitted under a setting, or why there is none; `seconds` is its share of the work."""
+    """A model that was fitted under a setting, or the error of a fit that failed.
+
+    Attributes
+    ----------
+    setting : dict
+        Parameters of the point; ``cap`` is a limit under which the model is run.
+    model : BudgetedEstimator or None
+        None if the fit failed.
+    seconds : float
+        Seconds of fitting, divided evenly among the settings that share the fit.
+    error : str
+        The error message, empty if there was no error.
+    """
 
     setting: Setting
     model: Any
@@ -29,21 +41,21 @@ class Fitted:
     error: str = ""
 
     def limit(self, cap: float | None) -> float | None:
-        """Return what a row may spend: the smaller of the setting's own cap and the one on every row."""
+        """Return the smaller of the setting's cap and the cap on every row; None if there is neither."""
         return min((each for each in (self.setting.get("cap"), cap) if each is not None), default=None)
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """An unfitted estimator and the settings to try it under.
+    """An unfitted estimator, and the settings to try.
 
     Attributes
     ----------
     name : str
-        What the frontier calls it.
+        How the frontier calls it.
     estimator : BudgetedEstimator
     settings : tuple of dict
-        Parameters of each point; ``cap`` is the limit that the model is run under.
+        Parameters of each point; ``cap`` is a limit under which the model is run.
     """
 
     name: str
@@ -51,43 +63,43 @@ class Sweep:
     settings: tuple[Setting, ...]
 
     @property
-    def _swept(self) -> str | None:
-        """The parameter that one path of the estimator runs through; a booster's own path is that of its rounds."""
+    def _path_parameter(self) -> str | None:
+        """The parameter whose values one call of ``path`` serves, if any; for boosters it is the number of rounds."""
         if not hasattr(self.estimator, "path") or not self.settings:
             return None
         stops_early = self.estimator.get_params().get("early_stopping")
-        stations = [name for name in ("n_estimators", "cost_weight") if all(name in each for each in self.settings)]
-        return next((name for name in stations if not (stops_early and name == "n_estimators")), None)
+        swept = [name for name in ("n_estimators", "cost_weight") if all(name in each for each in self.settings)]
+        return next((name for name in swept if not (stops_early and name == "n_estimators")), None)
 
     def batches(self) -> list["Sweep"]:
-        """Divide the sweep into parts that take one fit or one path each, in order."""
-        swept = self._swept
-        fixed = [repr(sorted((k, v) for k, v in s.items() if k not in (swept, "cap"))) for s in self.settings]
+        """Divide the sweep into parts that need one fit or one path each, in order."""
+        shared = ("cap", self._path_parameter)  # settings that differ only in these share a fit
+        fixed = [repr(sorted((k, v) for k, v in s.items() if k not in shared)) for s in self.settings]
         order = sorted(range(len(fixed)), key=lambda k: fixed.index(fixed[k]))
         groups = groupby(order, key=fixed.__getitem__)
         return [Sweep(self.name, self.estimator, tuple(self.settings[k] for k in group)) for _, group in groups]
 
     def unfitted(self, setting: Setting) -> Any:
-        """Return the estimator under a setting, with no costs of its own."""
+        """Return the estimator under a setting, without costs."""
         return clone(self.estimator).set_params(costs=None, **{k: v for k, v in setting.items() if k != "cap"})
 
-    def fit(self, rows: Numbers) -> list[Fitted]:
-        """Fit one batch; an estimator that fails is reported, not raised."""
+    def fit(self, problem: Problem) -> list[Fitted]:
+        """Fit one batch; if the estimator fails, record the error for all its settings."""
         start = perf_counter()
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # an unfinished descent is judged like any other
-                models = list(self._models(rows))
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the measured score shows whether it was enough
+                models = list(self._models(problem))
         except Exception as error:
             failed = f"{type(error).__name__}: {error}"
             return [Fitted(setting, None, 0.0, failed) for setting in self.settings]
         seconds = (perf_counter() - start) / len(models)
         return [Fitted(setting, model, seconds) for setting, model in zip(self.settings, models, strict=True)]
 
-    def _models(self, rows: Numbers) -> Iterator[Any]:
-        swept = self._swept
+    def _models(self, problem: Problem) -> Iterator[Any]:
+        swept, rows = self._path_parameter, problem.rows
         fixed = {name: value for name, value in self.settings[0].items() if name not in (swept, "cap")}
-        estimator = rows.prepared(clone(self.estimator).set_params(**fixed))
+        estimator = problem.prepared(clone(self.estimator).set_params(**fixed))
         data = (rows.X, rows.y, rows.weight)
         if swept == "n_estimators":
             rounds = [setting["n_estimators"] for setting in self.settings]
@@ -96,7 +108,7 @@ class Sweep:
                 yield copy(prefixes[min(n, len(prefixes)) - 1]).set_params(n_estimators=n)
         elif swept == "cost_weight":
             weights = [setting["cost_weight"] for setting in self.settings]
-            stations = {m.cost_weight: m for m in estimator.path(*data, cost_weights=set(weights), qid=rows.qid)}
-            yield from (stations[weight] for weight in weights)
+            by_weight = {m.cost_weight: m for m in estimator.path(*data, cost_weights=set(weights), qid=rows.qid)}
+            yield from (by_weight[weight] for weight in weights)
         else:
             yield from [estimator.fit(*data, qid=rows.qid)] * len(self.settings)

@@ -1,4 +1,4 @@
-"""A table of every kind of column with gaps, what its columns cost, and targets that depend on it."""
+"""A table with columns of every kind and missing values, the costs of its columns, and targets that depend on it."""
 
 import datetime as dt
 
@@ -52,7 +52,7 @@ def as_objects(values):
 
 
 def targets(values, seed=0):
-    """Return a number for each row, to which every column but the note contributes."""
+    """Return a number per row that depends on every column except the note."""
     random = np.random.default_rng(seed)
     rows = zip(*(values[name] for name in NAMES), strict=True)
     clean = [

@@ -1,4 +1,4 @@
-"""What numbers stand for one value, however it is written."""
+"""The numbers that stand for one value, in every form in which it can be written."""
 
 import datetime as dt
 import math
@@ -10,9 +10,9 @@ import pytest
 
 from thrifty.models.tables.fields import Field, days_since_1970
 
-NUMBER, TRUTH, DATE = Field("n", "number"), Field("b", "boolean"), Field("d", "date")
+NUMBER, BOOLEAN, DATE = Field("n", "number"), Field("b", "boolean"), Field("d", "date")
 PAIN = Field("pain", "category", ("none", "typical"))
-GAPPY = Field("pain", "category", ("none", "typical"), missing_level=True)
+WITH_MISSING = Field("pain", "category", ("none", "typical"), missing_level=True)
 UTC_NOON = dt.datetime(1970, 1, 2, 12, tzinfo=dt.UTC)
 
 
@@ -22,9 +22,9 @@ def test_a_number_may_be_written_in_many_ways(value):
 
 
 @pytest.mark.parametrize(("value", "truth"), [(True, 1), ("yes", 1), ("True", 1), (1, 1), ("0", 0), ("NO", 0)])
-def test_so_may_a_truth(value, truth):
-    assert TRUTH.encode(value) == [truth]
-    assert TRUTH.encode(np.bool_(truth)) == [truth]
+def test_a_boolean_may_be_written_in_many_ways(value, truth):
+    assert BOOLEAN.encode(value) == [truth]
+    assert BOOLEAN.encode(np.bool_(truth)) == [truth]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_so_may_a_truth(value, truth):
         pd.Timestamp("1970-01-02 13:00", tz="Europe/Zurich"),
     ],
 )  # fmt: skip
-def test_so_may_a_date(value):
+def test_a_date_may_be_written_in_many_ways(value):
     assert DATE.encode(value) == [1.5]
 
 
@@ -45,16 +45,16 @@ def test_a_date_is_days_since_1970():
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
-def test_what_is_missing_is_nan_or_a_level_of_its_own(missing):
-    assert all(math.isnan(field.read(missing)) for field in (NUMBER, TRUTH, DATE))
+def test_a_missing_value_is_nan_or_a_level_of_its_own(missing):
+    assert all(math.isnan(field.read(missing)) for field in (NUMBER, BOOLEAN, DATE))
     assert all(map(math.isnan, PAIN.encode(missing)))
-    assert GAPPY.encode(missing) == [0, 0, 1]
+    assert WITH_MISSING.encode(missing) == [0, 0, 1]
 
 
-def test_a_level_without_a_column_is_zero_in_all():
+def test_other_levels_are_zero_in_all_columns():
     assert PAIN.encode("typical") == [0, 1]
     assert PAIN.encode("unheard of") == PAIN.encode("") == [0, 0]
-    assert GAPPY.encode("unheard of") == [0, 0, 0]
+    assert WITH_MISSING.encode("unheard of") == [0, 0, 0]
 
 
 def test_levels_that_are_whole_numbers_may_come_as_floats():
@@ -70,14 +70,14 @@ def test_levels_that_are_whole_numbers_may_come_as_floats():
     [
         (NUMBER, "n/a"), (NUMBER, "inf"), (NUMBER, math.inf), (NUMBER, 10**400), (NUMBER, [1]),
         (NUMBER, dt.date(2020, 1, 1)),
-        (TRUTH, "maybe"), (TRUTH, 2), (TRUTH, 0.5), (DATE, "yesterday"), (DATE, 7), (DATE, "2024-02-30"),
+        (BOOLEAN, "maybe"), (BOOLEAN, 2), (BOOLEAN, 0.5), (DATE, "yesterday"), (DATE, 7), (DATE, "2024-02-30"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_refused(field, value):
+def test_a_value_that_cannot_be_read_is_refused(field, value):
     with pytest.raises(ValueError):
         field.encode(value)
 
 
 def test_labels_name_level_and_field():
-    assert GAPPY.labels == ["pain=none", "pain=typical", "pain missing"]
+    assert WITH_MISSING.labels == ["pain=none", "pain=typical", "pain missing"]
     assert Field(3, "number").labels == ["x3"]

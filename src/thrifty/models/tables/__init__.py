@@ -1,1 +1,1 @@
-"""Models of mixed tables: strings, categories, booleans, dates and gaps, at the prices of the raw columns."""
+"""Models of tables with text, categories, booleans, dates and missing values, at the prices of the raw columns."""

@@ -1,6 +1,6 @@
-"""The columns of a table, whatever it comes as, and what their values are.
+"""The columns of a table, in any library, and the kind of their values.
 
-A column is a plain array here: of numbers, of booleans, of dates, or of objects, which are text and everything else.
+A column is an array here: of numbers, of booleans, of dates, or of objects, which are text and everything else.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,8 +16,8 @@ import pandas as pd
 from thrifty.models.session import Feature
 from thrifty.models.tables.fields import BOOLEAN, CATEGORY, DATE, NUMBER, is_iso_date, text_of
 
-TRUTH_TYPES = (bool, np.bool_)
-NUMBER_TYPES = (Real, Decimal, *TRUTH_TYPES)
+BOOLEAN_TYPES = (bool, np.bool_)
+NUMBER_TYPES = (Real, Decimal, *BOOLEAN_TYPES)
 DATE_TYPES = (date, np.datetime64)
 KIND_OF_DTYPE = {"f": NUMBER, "i": NUMBER, "u": NUMBER, "b": BOOLEAN, "M": DATE}
 
@@ -28,25 +28,25 @@ def is_frame(table: Any) -> bool:
 
 
 def column_names(table: Any) -> list[Feature]:
-    """Return the names of the columns, or their positions in an array."""
+    """Return the names of the columns of a frame, or the positions of the columns of an array."""
     if not is_frame(table):
         return list(range(table.shape[1]))
     return list(table.column_names if nw.dependencies.is_pyarrow_table(table) else table.columns)
 
 
 def columns_of(table: Any) -> Iterator[np.ndarray]:
-    """Yield the columns of a frame or of a two-dimensional array, one after another."""
+    """Yield the columns of a frame or of a two-dimensional array in order; text comes as objects."""
     if is_frame(table):
-        columns = map(_of_series, nw.from_native(table, eager_only=True).iter_columns())
+        columns = map(_series_values, nw.from_native(table, eager_only=True).iter_columns())
     else:
         columns = iter(table.T)
     for column in columns:
         yield column.astype(str).astype(object) if column.dtype.kind in "US" else column
 
 
-def _of_series(series: nw.Series) -> np.ndarray:
+def _series_values(series: nw.Series) -> np.ndarray:
     if series.dtype == nw.Categorical and series.implementation.is_pandas_like():
-        coded = series.to_native().cat  # as an array it would be of numbers if its categories are
+        coded = series.to_native().cat  # categories that are numbers would become a column of numbers
         texts = [*map(text_of, coded.categories.tolist()), None]
         return np.array(texts, dtype=object)[coded.codes.to_numpy()]
     if series.dtype.is_nested():
@@ -55,7 +55,7 @@ def _of_series(series: nw.Series) -> np.ndarray:
 
 
 def kind_of(column: np.ndarray, name: Feature) -> str:
-    """Return what a column holds; ValueError if it is nothing that can be learned from."""
+    """Return the kind of a column; raise ValueError if its values are of a type that cannot be encoded."""
     if column.dtype.kind in KIND_OF_DTYPE:
         return KIND_OF_DTYPE[column.dtype.kind]
     if column.dtype != object:
@@ -64,34 +64,34 @@ def kind_of(column: np.ndarray, name: Feature) -> str:
     if _is_text(present):
         return DATE if all(map(is_iso_date, pd.unique(present))) else CATEGORY
     types = set(map(type, present.tolist()))
-    for strange in (each for each in types if each.__hash__ is None or issubclass(each, complex)):
-        raise _unsupported(name, strange.__name__)
+    for unsupported in (each for each in types if each.__hash__ is None or issubclass(each, complex)):
+        raise _unsupported(name, unsupported.__name__)
     if not types:
         return NUMBER
-    for kind, expected in ((BOOLEAN, TRUTH_TYPES), (NUMBER, NUMBER_TYPES), (DATE, DATE_TYPES)):
+    for kind, expected in ((BOOLEAN, BOOLEAN_TYPES), (NUMBER, NUMBER_TYPES), (DATE, DATE_TYPES)):
         if all(issubclass(each, expected) for each in types):
             return kind
     return CATEGORY
 
 
-def by_distinct(column: np.ndarray, stand_in: Callable[[Any], Any]) -> np.ndarray:
-    """Return what stands in for each value, found once for each distinct one; missing ones are None."""
+def map_distinct(column: np.ndarray, convert: Callable[[Any], Any]) -> np.ndarray:
+    """Apply a function to each value of a column, once per distinct value; missing values are passed as None."""
     try:
         codes, distinct = pd.factorize(column)
-    except TypeError:  # lists and the like cannot be told apart, so each is taken for distinct
+    except TypeError:  # lists and other values that cannot be hashed are all treated as distinct
         codes, distinct = np.arange(len(column)), column
-    return np.array([*map(stand_in, distinct), stand_in(None)])[codes]  # a missing value has code -1
+    return np.array([*map(convert, distinct), convert(None)])[codes]  # a missing value has code -1
 
 
 def count_levels(column: np.ndarray, weight: np.ndarray) -> tuple[dict[str, float], float]:
-    """Return how much each level of a category weighs, and how much its missing values do."""
+    """Return the total weight of each level of a category, and the total weight of its missing values."""
     codes, levels = pd.factorize(as_texts(column))
-    missing, *mass = np.bincount(codes + 1, weight, len(levels) + 1).tolist()
-    return dict(zip(levels.tolist(), mass, strict=True)), missing
+    missing, *totals = np.bincount(codes + 1, weight, len(levels) + 1).tolist()
+    return dict(zip(levels.tolist(), totals, strict=True)), missing
 
 
 def as_texts(column: np.ndarray) -> np.ndarray:
-    """Return the values of a category as text; True and 1, which are equal, are distinct after it."""
+    """Return the values of a category as text, so that True and 1, which are equal, become distinct levels."""
     if column.dtype != object or _is_text(column):
         return column
     missing = pd.isna(column)

@@ -1,17 +1,14 @@
-"""Any estimator on a table of mixed columns, at the prices of its raw columns."""
+"""Any estimator on a table of mixed columns, at the prices of the raw columns."""
 
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight
 
-from thrifty.costs import CostModel
 from thrifty.models.base import BudgetedEstimator, Run
 from thrifty.models.derived import DerivedSession
 from thrifty.models.outline import Columns, Outline
@@ -19,9 +16,10 @@ from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.promise import Promise
 from thrifty.models.session import Session
 from thrifty.models.soundness import require
-from thrifty.models.tables.encoder import ReadTable, TableEncoder
+from thrifty.models.tables.checked_table import checked_rows, checked_table, resolved_costs
+from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.preparation import prepared
-from thrifty.models.tables.validation import validated_table
+from thrifty.models.tables.reading import ReadTable
 from thrifty.models.tasks import mean_ndcg
 
 
@@ -30,36 +28,41 @@ def _estimator_has(name: str) -> Any:
 
 
 class TableModel(BudgetedEstimator):
-    """Any estimator of this package on a table of numbers, text, categories, booleans, dates and gaps.
+    """Any estimator of this package on a table with numbers, text, categories, booleans, dates and missing values.
 
     Each raw column is turned into one or more derived columns of numbers, and the estimator is fitted on those. All
-    columns derived from a raw one require its units, so that it is paid for once. Prices, acquisitions, sessions and
-    messages speak of raw columns.
+    columns that are derived from a raw column require its units, so a raw column is paid for once. Prices,
+    acquisitions, sessions and messages refer to raw columns.
 
     Parameters
     ----------
     estimator : BudgetedEstimator
-        A classifier, regressor or ranker of this package; it is cloned and fitted.
-    costs : array-like, dict, CostModel or None
-        What each raw column costs to acquire; ``None`` means the costs of `estimator`, and one unit each if it has
-        none.
-    cap : float, optional
-        Hard limit on each row's spend. Where a call has a cap too the smaller one holds.
+        A classifier, regressor or ranker of this package. It is cloned and fitted.
+    costs : array-like, dict, CostModel or None, default=None
+        What each raw column costs to acquire. None means the costs of `estimator`, or one unit each if it has none.
+    cap : float or None, default=None
+        Hard limit on each row's spend. If a call has a cap too, the smaller one holds.
     max_levels : int, default=20
-        How many levels of a category are told apart: the most frequent.
+        The number of levels of a category that are told apart: the most frequent ones.
 
     Attributes
     ----------
     encoder_ : TableEncoder
-        From raw to derived columns.
+        Turns raw columns into derived columns.
     estimator_ : BudgetedEstimator
         The estimator, fitted on derived columns.
     cost_model_ : CostModel
         The costs, aligned with the raw columns.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
     promise_ : Promise or None
-        What a search for a budget promised of this model.
+        What a search promised about this model; None if it does not come from a search.
     classes_ : ndarray of shape (n_classes,)
-        If `estimator` is a classifier.
+        The classes, if `estimator` is a classifier.
+    n_features_in_ : int
+        The number of raw columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the raw columns, if X has names that are all text.
 
     Examples
     --------
@@ -84,38 +87,53 @@ class TableModel(BudgetedEstimator):
         self.max_levels = max_levels
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
-        """Learn what the columns are, and fit the estimator on what is derived from them.
+        """Learn the kinds of the raw columns, and fit the estimator on the derived columns.
 
         Parameters
         ----------
         X : frame or array-like of shape (n, n_features)
-            None, NaN and the like where a value could not be had.
+            None, NaN, NaT or NA where a value is missing.
         y : array-like of shape (n,)
+            Classes, numbers, or the relevance of each document.
         sample_weight : array-like of shape (n,), optional
+            Weight of each row.
         qid : array-like of shape (n,), optional
-            The query each row belongs to, for rankers.
+            The query of each row, for ranking.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         self._refuse_bad_parameters()
-        X, y = validated_table(self, X, reset=True), self._target(X, y)
-        self.cost_model_ = self._resolved_costs()
-        weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
-        self.encoder_ = TableEncoder(self.max_levels).fit(X, weight, self._feature_ids())
+        rows = checked_rows(self, X, y, sample_weight, qid)
+        self.cost_model_ = resolved_costs(self, self.estimator.costs if self.costs is None else self.costs)
+        self.encoder_ = TableEncoder(self.max_levels).fit(rows.X, rows.weight, self._feature_ids())
         estimator = prepared(self.estimator, self.encoder_, self.cost_model_)
-        self.estimator_ = estimator.fit(self.encoder_.transform(X), y, sample_weight, qid=qid)
+        self.estimator_ = estimator.fit(self.encoder_.transform(rows.X), rows.y, rows.weight, qid=rows.qid)
         self.training_ = self.estimator_.training_
         self.promise_ = None
         return self
 
-    def _resolved_costs(self) -> CostModel:
-        return CostModel.resolve(
-            self.estimator.costs if self.costs is None else self.costs,
-            self.n_features_in_,
-            feature_names=getattr(self, "feature_names_in_", None),
-            owner=type(self).__name__,
-        )
-
     def adopt(self, search: Any, encoder: TableEncoder, estimator: Any, promise: Promise) -> Self:
-        """Take an estimator that a search has fitted, as `prepared` for this encoder, on columns it has validated."""
+        """Take over an estimator that a search has fitted on derived columns.
+
+        Parameters
+        ----------
+        search : BudgetSearchCV
+            It has checked the raw columns and their costs.
+        encoder : TableEncoder
+            The encoder of the derived columns.
+        estimator : BudgetedEstimator
+            Prepared for the derived columns and fitted.
+        promise : Promise
+            What the search promises about the estimator.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
         for name in ("n_features_in_", "feature_names_in_", "cost_model_"):
             if hasattr(search, name):
                 setattr(self, name, getattr(search, name))
@@ -123,17 +141,17 @@ class TableModel(BudgetedEstimator):
         self.training_, self.promise_ = estimator.training_, promise
         return self
 
-    # The two drivers
+    # Prediction
 
     def _checked(self, X: Any) -> ReadTable:
-        return self.encoder_.read_table(validated_table(self, X, reset=False))
+        return self.encoder_.read_table(checked_table(self, X, reset=False))
 
     def _run(self, X: ReadTable, cap: np.ndarray, qid: np.ndarray | None) -> Run:
         inner = self.estimator_.acquire(X.derived, cap, qid=qid)
         return Run(inner.score, lambda: self.encoder_.raw_mask(inner.acquired), inner.spend, inner.exit)
 
     def _refuse_unusable_values(self, X: ReadTable, run: Run) -> None:
-        """Refuse values that were acquired and cannot be read; others are never looked at."""
+        """Refuse values that were acquired and cannot be read; others are never used."""
         for field, rows, values in X.unreadable:
             for i in np.flatnonzero(run.acquired()[rows, field])[:1]:
                 raise self.encoder_.refusal(field, int(rows[i]), values[i], "acquires")
@@ -158,16 +176,14 @@ class TableModel(BudgetedEstimator):
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
         super().refuse_unsound()
         encoder, inner = self.encoder_, self.estimator_
-        require(isinstance(inner, BudgetedEstimator) and not isinstance(inner, TableModel), "its estimator is not one")
+        require(_can_be_wrapped(inner), "its estimator is not an estimator of thrifty that a TableModel can wrap")
         require(isinstance(encoder, TableEncoder), "its encoder is not a TableEncoder")
         encoder.refuse_unsound(list(self._feature_ids()))
         type(inner).refuse_unsound(inner)
         require(inner.cost_model_ == encoder.derived_costs(self.cost_model_), "its estimator has other costs")
-        require(
-            self.cap is None or self.cap == np.inf or is_number(self.cap, 0), "its cap is not a limit of at least 0"
-        )
+        require(_is_limit(self.cap), "its cap is not a limit of at least 0")
 
-    # What is passed on to the estimator
+    # What depends on the task of the estimator
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
@@ -231,24 +247,12 @@ class TableModel(BudgetedEstimator):
         """The classes, if the estimator is a classifier."""
         return self.estimator_.classes_
 
-    # Input
-
-    def _target(self, X: Any, y: Any) -> np.ndarray:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        check_consistent_length(X, y)
-        target = np.asarray(y)
-        if (missing := np.flatnonzero(pd.isna(target))).size and target.ndim == 1:
-            raise ValueError(f"{type(self).__name__}: y is missing (NaN) in row {missing[0]}. Leave such rows out.")
-        return target
+    # Checks
 
     def _refuse_bad_parameters(self) -> None:
-        estimator = self.estimator
-        fine = isinstance(estimator, BudgetedEstimator) and not isinstance(estimator, TableModel)
-        self._refuse_unless(fine, "estimator", estimator, "an estimator of thrifty, such as ASTCClassifier()")
-        self._refuse_unless(
-            self.cap is None or self.cap == np.inf or is_number(self.cap, 0), "cap", self.cap, "a limit of at least 0"
-        )
+        expected = "an estimator of thrifty, such as ASTCClassifier()"
+        self._refuse_unless(_can_be_wrapped(self.estimator), "estimator", self.estimator, expected)
+        self._refuse_unless(_is_limit(self.cap), "cap", self.cap, "a limit of at least 0, or None")
         self._refuse_unless(is_whole(self.max_levels, 1), "max_levels", self.max_levels, "a whole number of at least 1")
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -263,3 +267,11 @@ class TableModel(BudgetedEstimator):
             tags.non_deterministic = inner.non_deterministic
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags
+
+
+def _can_be_wrapped(estimator: Any) -> bool:
+    return isinstance(estimator, BudgetedEstimator) and not isinstance(estimator, TableModel)
+
+
+def _is_limit(cap: Any) -> bool:
+    return cap is None or cap == np.inf or is_number(cap, 0)

@@ -1,7 +1,8 @@
-"""What scikit-learn's compiled code takes on trust: indices and lengths in its trees, support vectors, sparse matrices.
+"""Checks of scikit-learn's fitted structures: its compiled code does not check indices and lengths itself.
 
-Its other estimators are Python and NumPy, where a bad index is an exception and no crash. Those that are neither
-looked at here nor of that kind (neighbours, clusters) are not trusted in the first place.
+Trees, support vectors, sparse matrices and random states are checked here. The other estimators in `SAFE_MODULES` are
+Python and NumPy, where a wrong index raises an exception. Estimators that are neither (neighbours, clusters) are not
+trusted and cannot be in a model file.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ from sklearn.tree._tree import Tree
 
 from thrifty.persistence.errors import refuse_unless
 
-LOOKED_AFTER = (
+# Modules of scikit-learn that are pure Python and NumPy, or whose compiled structures are checked below
+SAFE_MODULES = (
     *("_loss", "calibration", "compose", "decomposition._pca", "decomposition._truncated_svd"),
     *("discriminant_analysis", "dummy", "ensemble", "feature_selection", "frozen", "impute", "isotonic"),
     *("kernel_approximation", "linear_model", "multiclass", "naive_bayes", "neural_network", "pipeline"),
@@ -30,13 +32,13 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid")
 LEAF = -1
 
 
-def is_looked_after(name: str) -> bool:
-    """Tell whether a type is of a module of scikit-learn whose compiled code is none, or is looked after here."""
-    return name.startswith(tuple(f"sklearn.{module}." for module in LOOKED_AFTER))
+def is_in_safe_module(name: str) -> bool:
+    """Tell whether a type, given with its module, is of one of the `SAFE_MODULES` of scikit-learn."""
+    return name.startswith(tuple(f"sklearn.{module}." for module in SAFE_MODULES))
 
 
 def refuse_unsound_parts(model: Any) -> None:
-    """Check every structure of scikit-learn in a model, wherever it is."""
+    """Raise ModelFileError if a structure of scikit-learn anywhere in a model is not consistent."""
     for part in parts(model):
         for kind, check in CHECKS.items():
             if isinstance(part, kind):
@@ -46,7 +48,7 @@ def refuse_unsound_parts(model: Any) -> None:
 
 
 def parts(whole: Any) -> Iterator[Any]:
-    """Return everything that an object is made of, itself last, each thing once."""
+    """Yield all objects inside an object, each once, and the object itself last."""
     seen: dict[int, Any] = {}
 
     def visit(part: Any) -> Iterator[Any]:
@@ -71,44 +73,45 @@ def _inside(part: Any) -> list[Any]:
 
 
 def _check_tree(tree: Tree) -> None:
-    refuse_unless(1 <= tree.node_count <= tree.capacity, "a tree claims nodes that it does not have")
+    refuse_unless(1 <= tree.node_count <= tree.capacity, "a tree has fewer nodes than it claims")
     left, right, feature = tree.children_left, tree.children_right, tree.feature
-    _refuse_loose_nodes(left, right, feature, left != LEAF, tree.n_features)
+    _refuse_wrong_indices(left, right, feature, left != LEAF, tree.n_features)
 
 
-def _refuse_loose_nodes(left: Any, right: Any, feature: Any, inner: np.ndarray, n_features: int) -> None:
-    """Refuse nodes whose children are not further on, or which look at a column that is not there."""
+def _refuse_wrong_indices(left: Any, right: Any, feature: Any, inner: np.ndarray, n_features: int) -> None:
+    """Refuse inner nodes whose children do not follow them, or which split on a column that does not exist."""
     node = np.arange(len(left))[inner]
     for child in (left[inner], right[inner]):
-        refuse_unless(
-            ((child > node) & (child < len(left))).all(), "a tree has nodes whose children are not behind them"
-        )
+        follows = ((child > node) & (child < len(left))).all()
+        refuse_unless(follows, "a tree has a node whose child does not come after it")
     fine = ((feature[inner] >= 0) & (feature[inner] < n_features)).all()
-    refuse_unless(fine, "a tree looks at columns that are not there")
+    refuse_unless(fine, "a tree splits on a column that does not exist")
 
 
 def _check_decision_tree(estimator: Any) -> None:
     if hasattr(estimator, "tree_"):
         fine = isinstance(estimator.tree_, Tree) and estimator.tree_.n_features == estimator.n_features_in_
-        refuse_unless(fine, "a decision tree expects other columns than its estimator")
+        refuse_unless(fine, "a decision tree has another number of columns than its estimator")
 
 
 def _check_forest(forest: Any) -> None:
     for tree in getattr(forest, "estimators_", ()):
         fine = isinstance(tree, BaseDecisionTree) and tree.n_features_in_ == forest.n_features_in_
-        refuse_unless(fine and hasattr(tree, "tree_"), "a forest has trees that expect other columns")
+        refuse_unless(fine and hasattr(tree, "tree_"), "a forest has a tree with another number of columns")
 
 
 def _check_gradient_boosting(booster: Any) -> None:
     if not hasattr(booster, "estimators_"):
         return
     trees = booster.estimators_
-    refuse_unless(isinstance(trees, np.ndarray) and trees.ndim == 2, "a booster has no table of trees")
+    refuse_unless(isinstance(trees, np.ndarray) and trees.ndim == 2, "the trees of a booster are not a 2D array")
     for tree in trees.ravel():
         fine = isinstance(tree, BaseDecisionTree) and tree.n_features_in_ == booster.n_features_in_
-        refuse_unless(fine and hasattr(tree, "tree_"), "a booster has trees that expect other columns")
+        refuse_unless(fine and hasattr(tree, "tree_"), "a booster has a tree with another number of columns")
     start = booster._raw_predict_init(np.zeros((1, booster.n_features_in_), dtype=np.float32))
-    refuse_unless(start.shape == (1, trees.shape[1]), "a booster has trees for other scores than it starts with")
+    refuse_unless(
+        start.shape == (1, trees.shape[1]), "a booster has another number of scores than its first prediction"
+    )
 
 
 def _check_histogram_boosting(booster: Any) -> None:
@@ -122,16 +125,17 @@ def _check_histogram_boosting(booster: Any) -> None:
         refuse_unless(isinstance(tree, TreePredictor) and nodes.ndim == 1 and nodes.size, "a booster has no trees")
         refuse_unless(not nodes["is_categorical"].any(), "a booster splits on categories, which is not supported")
         left, right, feature = (nodes[name].astype(np.int64) for name in ("left", "right", "feature_idx"))
-        _refuse_loose_nodes(left, right, feature, nodes["is_leaf"] == 0, booster.n_features_in_)
+        _refuse_wrong_indices(left, right, feature, nodes["is_leaf"] == 0, booster.n_features_in_)
 
 
 def _check_vector_machine(machine: Any) -> None:
     if not hasattr(machine, "support_vectors_"):
         return
     refuse_unless(
-        isinstance(machine, SVC | NuSVC) and "_impl" not in vars(machine), "a support vector machine is no SVC"
+        isinstance(machine, SVC | NuSVC) and "_impl" not in vars(machine),
+        "a support vector machine is not an SVC",
     )
-    refuse_unless(machine.kernel in KERNELS, f"a support vector machine has the kernel {machine.kernel!r}")
+    refuse_unless(machine.kernel in KERNELS, f"a support vector machine has the unknown kernel {machine.kernel!r}")
     n_classes, n_vectors = len(machine.classes_), len(machine.support_)
     n_pairs, weights = n_classes * (n_classes - 1) // 2, machine._dual_coef_
     counts = machine._n_support
@@ -151,16 +155,19 @@ def _check_vector_machine(machine: Any) -> None:
         and machine._probA.shape == machine._probB.shape
         and machine._probA.shape in ((0,), (n_pairs,))
     )
-    refuse_unless(fine, "a support vector machine has vectors and weights that do not fit together")
+    refuse_unless(fine, "a support vector machine has vectors and weights of incompatible shapes")
 
 
 def _check_random_state(random: np.random.RandomState) -> None:
     state: Any = random.get_state(legacy=False)["state"]
-    refuse_unless(0 <= state["pos"] <= len(state["key"]), "a random state stands where it has no numbers")
+    refuse_unless(0 <= state["pos"] <= len(state["key"]), "the position of a random state is outside its numbers")
 
 
 def _check_generator(random: np.random.Generator) -> None:
-    refuse_unless(isinstance(random.bit_generator, np.random.PCG64), "a random generator is not NumPy's default")
+    refuse_unless(
+        isinstance(random.bit_generator, np.random.PCG64),
+        "a random generator is not of type PCG64",
+    )
 
 
 CHECKS: dict[type, Any] = {

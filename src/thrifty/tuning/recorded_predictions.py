@@ -1,0 +1,41 @@
+"""Predictions that were made once, under a cap, in the form of a model that scorers can call."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
+
+from thrifty.models.acquisition import Acquisition
+
+
+class RecordedPredictions(BaseEstimator):
+    """A stand-in for a model that returns recorded predictions, for any rows.
+
+    Parameters
+    ----------
+    model : BudgetedEstimator
+        The model that made the predictions.
+    acquisition : Acquisition
+        Its predictions.
+    """
+
+    def __init__(self, model: Any, acquisition: Acquisition):
+        self.model, self.acquisition = model, acquisition
+        if is_classifier(model):
+            self.classes_ = model.classes_
+
+    def predict(self, X: Any, *, qid: Any = None) -> np.ndarray:
+        """Return the predictions."""
+        return self.acquisition.prediction
+
+    def decision_function(self, X: Any, *, qid: Any = None) -> np.ndarray:
+        """Return the scores that the predictions are made from."""
+        return self.acquisition.score
+
+    def predict_proba(self, X: Any, *, qid: Any = None) -> np.ndarray:
+        """Return the class probabilities that belong to the scores."""
+        return self.model._probabilities(self.acquisition.score)
+
+    def __sklearn_tags__(self) -> Any:
+        return get_tags(self.model)
