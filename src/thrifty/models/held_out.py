@@ -42,13 +42,27 @@ def hold_out(estimator: Any, rows: Rows) -> tuple[Rows, Rows]:
 
 def _split(estimator: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     fraction, y = estimator.validation_fraction, rows.y
-    options = {"n_splits": 1, "test_size": fraction, "random_state": estimator.random_state}
-    if rows.qid is not None:
-        return next(GroupShuffleSplit(**options).split(rows.X, y, rows.qid))
-    if is_classifier(estimator) and np.unique(y, return_counts=True)[1].min() * fraction >= 1:
-        return next(StratifiedShuffleSplit(**options).split(rows.X, y))
-    kept, held = next(ShuffleSplit(**options).split(rows.X, y))
-    if is_classifier(estimator):  # a class with too few rows to be divided stays with the rows to fit
+    divisible = is_classifier(estimator) and np.unique(y, return_counts=True)[1].min() * fraction >= 1
+    kept, held = shuffle_split(rows, divisible, test_size=fraction, random_state=estimator.random_state)
+    if is_classifier(estimator) and not divisible and rows.qid is None:  # small classes stay with the rows to fit
         lost = np.isin(y[held], np.setdiff1d(y, y[kept]))
         kept, held = np.concatenate([kept, held[lost]]), held[~lost]
     return kept, held
+
+
+def shuffle_split(rows: Rows, stratify: bool, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Divide rows at random and return the positions of both parts.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows of one query stay together if there are queries.
+    stratify : bool
+        Whether each class is divided in the same proportion; not used if there are queries.
+    **options : dict
+        ``train_size`` or ``test_size``, and ``random_state``, as scikit-learn's splitters take them.
+    """
+    splitter = StratifiedShuffleSplit if stratify else ShuffleSplit
+    if rows.qid is not None:
+        splitter = GroupShuffleSplit
+    return next(splitter(n_splits=1, **options).split(rows.y[:, None], rows.y, rows.qid))

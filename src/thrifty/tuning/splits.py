@@ -6,15 +6,9 @@ Queries are never divided. Classes are stratified if each has enough rows.
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupKFold,
-    GroupShuffleSplit,
-    KFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
+from thrifty.models.held_out import shuffle_split
 from thrifty.models.rows import Rows
 
 Fold = tuple[np.ndarray, np.ndarray]  # positions of the rows to fit, and of the held-out rows
@@ -38,12 +32,8 @@ def sample(rows: Rows, n_rows: int | None, *, stratify: bool, random_state: Any)
     """
     if n_rows is None or len(rows) <= n_rows:
         return rows
-    splitter: Any = ShuffleSplit
-    if rows.qid is not None:
-        splitter = GroupShuffleSplit
-    elif stratify and _rarest(rows.y) > 1:
-        splitter = StratifiedShuffleSplit
-    drawn, _ = _divided(splitter(1, train_size=n_rows / len(rows), random_state=random_state), rows)[0]
+    stratify = stratify and _rarest(rows.y) > 1
+    drawn, _ = shuffle_split(rows, stratify, train_size=n_rows / len(rows), random_state=random_state)
     return rows.take(np.sort(drawn))
 
 
@@ -74,10 +64,6 @@ def folds_of(rows: Rows, cv: Any, *, stratify: bool, random_state: Any) -> list[
             splitter = StratifiedKFold(min(cv, rarest), **options)
         else:
             splitter = KFold(cv, **options)
-    return _divided(splitter, rows)
-
-
-def _divided(splitter: Any, rows: Rows) -> list[Fold]:
     return list(splitter.split(rows.y[:, None], rows.y, rows.qid))
 
 
