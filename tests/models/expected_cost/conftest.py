@@ -9,6 +9,6 @@ def linear_algebra():
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread(linear_algebra):
-    """Products of a few hundred rows are slower on several threads, by far if the machine is busy."""
+    """Use one thread for linear algebra: products of a few hundred rows are slower on several threads."""
     with linear_algebra.limit(limits=1):
         yield

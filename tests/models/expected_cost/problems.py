@@ -1,4 +1,4 @@
-"""Small random problems, each as the package poses it and as the reference does."""
+"""Small random problems: the objective of the package, and the same problem for the reference implementation."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,17 @@ import numpy as np
 
 from reference import cstc as reference
 from thrifty.costs import CostModel
-from thrifty.models.expected_cost.objective import Objective, Parameters
+from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.penalties import PathPenalty, StagePenalty
 from thrifty.models.expected_cost.topology import Topology
+from thrifty.models.expected_cost.tree_parameters import Parameters
 
 END = -1
 SHAPES = {
     "full": Topology.full(3),
-    "odd": Topology.of([1, END, 4, END, 5, END, END], [2, 3, END, END, 6, END, END]),  # nodes 1 and 2 have one child
+    "irregular": Topology(  # nodes 1 and 2 have one child
+        np.array([1, END, 4, END, 5, END, END]), np.array([2, 3, END, END, 6, END, END])
+    ),
     "cascade": Topology.cascade(4),
     "leaf": Topology.full(1),
 }
@@ -27,11 +30,11 @@ PRICES = {
     ),
 }
 WIDE = CostModel(np.linspace(0.2, 4.0, 12).round(1), bundles={"panel": ([0, 1, 2], 3.0), "visit": ([2, 5, 6], 2.0)})
-KINDS = {"cstc": ("full", "odd"), "cscc": ("cascade",), "cronus": ("cascade",)}
+KINDS = {"cstc": ("full", "irregular"), "cscc": ("cascade",), "cronus": ("cascade",)}
 
 
 class Case(NamedTuple):
-    """An objective and the problem that the reference makes of it."""
+    """An objective, and the same problem for the reference implementation."""
 
     kind: str
     objective: Objective
@@ -39,7 +42,7 @@ class Case(NamedTuple):
 
 
 def as_tree(objective: Objective, parameters: Parameters) -> reference.Tree:
-    """Return the reference's tree with these parameters."""
+    """Return the tree with these parameters, as the reference implementation represents it."""
     return reference.Tree(
         upper=objective.topology.upper.tolist(),
         lower=objective.topology.lower.tolist(),
@@ -54,7 +57,7 @@ def as_tree(objective: Objective, parameters: Parameters) -> reference.Tree:
 def pose(
     kind="cstc", shape="full", prices="plain", *, m=1, logistic=False, n=60, sharpness=1.7, cost_weight=0.3, seed=0
 ) -> Case:
-    """Return a problem in which rows weigh differently, as do classes in cascades, and columns are in any order."""
+    """Return a problem with row weights, class weights in cascades, and columns in random order."""
     random = np.random.default_rng(seed)
     costs = WIDE if prices == "wide" else PRICES[prices]
     d = costs.n_features
@@ -100,7 +103,7 @@ def _classes(aims):
 
 
 def draw(objective: Objective, seed=0, zeros=0.4) -> Parameters:
-    """Return random parameters, some weights of every node zero, with directions of length one."""
+    """Return random parameters with a share `zeros` of zero weights, and with directions of length 1."""
     random = np.random.default_rng(seed)
     K, m, d = objective.topology.n_nodes, objective.targets.shape[1], objective.X.shape[1]
     weights = random.normal(size=(K, m, d)) * (random.random((K, 1, d)) > zeros)
@@ -111,3 +114,22 @@ def draw(objective: Objective, seed=0, zeros=0.4) -> Parameters:
         thresholds=random.normal(size=K),
         directions=directions / np.linalg.norm(directions, axis=1, keepdims=True),
     )
+
+
+def expected_loss(objective, answer, reach):
+    """Return the expected loss of an answer plus the l1 norm of its weights."""
+    losses = reference.losses(
+        objective.X @ answer.weights.T + answer.intercepts,
+        objective.targets,
+        "logistic" if objective.logistic else "squared",
+    )
+    l1 = np.linalg.norm(answer.weights, axis=0).sum()
+    return (objective.loss_weight * reach) @ losses + objective.l1_weight * l1
+
+
+def as_cascade(weights, intercepts):
+    """Return a cascade for the reference: stages with weights (K, d), whose rows continue if the score is positive."""
+    n_stages = len(weights)
+    upper, lower = [*range(1, n_stages), reference.END], [reference.END] * n_stages
+    directions = [np.ones(1)] * n_stages
+    return reference.Tree(upper, lower, list(weights[:, None]), list(intercepts[:, None]), [0.0] * n_stages, directions)

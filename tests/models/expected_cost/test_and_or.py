@@ -1,4 +1,4 @@
-"""AND-OR cascades: the objective and its descent, what stages may use, who is rejected where."""
+"""AND-OR cascades: the fit, the features that stages may use, and the rows that they reject."""
 
 import numpy as np
 import pytest
@@ -8,64 +8,15 @@ from sklearn.metrics import average_precision_score
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from models.expected_cost.problems import as_cascade
 from reference import cstc as reference
 from thrifty import AndOrClassifier, CostModel
 from thrifty.costs import Ledger
 from thrifty.datasets import make_ltr_skewed
-from thrifty.models.expected_cost.and_or import AndOrObjective
-from thrifty.models.expected_cost.objective import Parameters
-from thrifty.models.expected_cost.penalties import PathPenalty
-from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.forests.feature_map import BoostedFeatureMap
 from thrifty.testing import CHECKS
 
-N_STAGES, N_FEATURES = 4, 7
-COSTS = CostModel([1.0, None, 0.5, 2.0, None, 0.0, 1.5], bundles={"panel": ([1, 2, 3], 4.0), "visit": ([3, 4, 5], 2.5)})
 SMALL_FOREST = GradientBoostingRegressor(n_estimators=8, max_depth=2, random_state=0)
-
-
-def pose(logistic, facing, seed=0, n=60):
-    """Return an objective and the reference's problem, in which the rare class is always +1."""
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, N_FEATURES))
-    targets = np.where(X[:, :1] + random.normal(size=(n, 1)) > 0.7, facing, -facing)
-    weight = random.dirichlet(np.ones(n))
-    class_weights = np.where(targets[:, 0] > 0, 3.0, 0.7)
-    topology = Topology.cascade(N_STAGES)
-    objective = AndOrObjective(
-        X=X,
-        targets=targets,
-        weight=weight,
-        loss_weight=weight * class_weights,
-        topology=topology,
-        penalty=PathPenalty(COSTS, np.arange(N_FEATURES), topology),
-        cost_weight=0.3,
-        l1_weight=0.02,
-        sharpness=1.0,
-        logistic=logistic,
-        facing=facing,
-        allowed=np.ones((N_STAGES, N_FEATURES), dtype=bool),
-        temperature=0.1,
-    )
-    loss = "logistic" if logistic else "squared"
-    y = facing * targets[:, 0]
-    problem = reference.Problem(X, y, weight, COSTS.requirement, COSTS.unit_costs, loss, 0.02, 0.3, class_weights)
-    return objective, problem
-
-
-def draw(facing, seed=0, zeros=0.4):
-    random = np.random.default_rng(seed)
-    weights = random.normal(size=(N_STAGES, 1, N_FEATURES)) * (random.random((N_STAGES, 1, N_FEATURES)) > zeros)
-    intercepts = random.normal(size=(N_STAGES, 1))
-    return Parameters(weights, intercepts, np.zeros(N_STAGES), np.full((N_STAGES, 1), facing))
-
-
-def reference_cascade(weights, intercepts):
-    """Return the reference's cascade of stages (K, d) that go on above zero."""
-    n_stages = len(weights)
-    upper, lower = [*range(1, n_stages), reference.END], [reference.END] * n_stages
-    directions = [np.ones(1)] * n_stages
-    return reference.Tree(upper, lower, list(weights[:, None]), list(intercepts[:, None]), [0.0] * n_stages, directions)
 
 
 def stages_of(tree, n_columns):
@@ -76,16 +27,16 @@ def stages_of(tree, n_columns):
     return weights, tree.arrays.score_intercept[:, 0]
 
 
-def needle(n=3000, seed=0):
-    """One row in twenty-five is rare; a cheap column tells most of the rest apart, a dear one the last."""
+def with_rare_class(n=3000, seed=0):
+    """One row in twenty-five is rare; a cheap column identifies most of the others, an expensive one the rest."""
     random = np.random.default_rng(seed)
     y = random.random(n) < 0.04
     cheap = np.where(y, 2.0, np.where(random.random(n) < 0.9, -2.0, 2.0)) + 0.5 * random.normal(size=n)
-    dear = np.where(y, 2.0, -2.0) + 0.5 * random.normal(size=n)
-    return np.column_stack([cheap, dear, random.normal(size=(n, 3))]), y
+    expensive = np.where(y, 2.0, -2.0) + 0.5 * random.normal(size=n)
+    return np.column_stack([cheap, expensive, random.normal(size=(n, 3))]), y
 
 
-NEEDLE_COSTS = [1.0, 20.0, 1.0, 1.0, 1.0]
+RARE_CLASS_COSTS = [1.0, 20.0, 1.0, 1.0, 1.0]
 PAPER_LIMITS = [5, 20, 50, 150, 200]
 
 
@@ -99,48 +50,11 @@ def fitted(data, **settings):
     return AndOrClassifier(**settings).fit(data.X, data.y)
 
 
-# The objective
-
-
-@pytest.mark.parametrize("facing", [1.0, -1.0])
-@pytest.mark.parametrize("logistic", [False, True])
-def test_the_value_is_the_references(logistic, facing):
-    objective, problem = pose(logistic, facing)
-    parameters = draw(facing)
-    cascade = reference_cascade(facing * parameters.weights[:, 0], facing * parameters.intercepts[:, 0])
-    assert objective.value(parameters) == pytest.approx(reference.objective("and_or", cascade, problem), rel=1e-12)
-
-
-@pytest.mark.parametrize("facing", [1.0, -1.0])
-@pytest.mark.parametrize("logistic", [False, True])
-def test_gradients_are_finite_differences(logistic, facing):
-    objective, _ = pose(logistic, facing)
-    parameters = draw(facing, zeros=0.0)
-    evaluation = objective.evaluate(parameters)
-    assert not evaluation.thresholds.any()
-    for values, gradient in (
-        (parameters.weights, evaluation.weights),
-        (parameters.intercepts, evaluation.intercepts),
-    ):
-        for at in np.ndindex(values.shape):
-            there, before = [], values[at]
-            for step in (1e-6, -1e-6):
-                values[at] = before + step
-                there.append(objective.evaluate(parameters).value)
-            values[at] = before
-            assert gradient[at] == pytest.approx((there[0] - there[1]) / 2e-6, rel=2e-5, abs=1e-7)
-
-
-def test_the_solver_sees_nearly_the_objective():
-    objective, _ = pose(False, 1.0)
-    most = objective.temperature * np.log(N_STAGES) * objective.loss_weight.sum()
-    for seed in range(10):
-        parameters = draw(1.0, seed)
-        assert 0 < abs(objective.evaluate(parameters).value - objective.value(parameters)) <= most
+# The fit
 
 
 def standard_problem(model, X, y):
-    """Return the reference's problem over standardised columns with balanced classes."""
+    """Return the problem for the reference, over standardised columns with balanced classes."""
     w = np.full(len(X), 1 / len(X))
     class_weights = np.where(y == 1, 0.5 / np.mean(y == 1), 0.5 / np.mean(y == 0))
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -150,7 +64,7 @@ def standard_problem(model, X, y):
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_the_descent_ends_in_a_minimum_of_the_references_objective(loss, skewed):
+def test_the_fit_ends_in_a_minimum_of_the_objective_of_the_reference(loss, skewed):
     model = fitted(skewed, loss=loss, fine_tune=None)
     assert model.converged_
     assert model.n_iter_ == len(model.objective_) - 1 > 1
@@ -159,18 +73,18 @@ def test_the_descent_ends_in_a_minimum_of_the_references_objective(loss, skewed)
     raw, intercepts = stages_of(model.tree_, skewed.X.shape[1])
     intercepts = intercepts + raw @ skewed.X.mean(axis=0)
     weights = raw * skewed.X.std(axis=0)
-    at_end = reference.objective("and_or", reference_cascade(weights, intercepts), problem)
+    at_end = reference.objective("and_or", as_cascade(weights, intercepts), problem)
     assert model.objective_[-1] == pytest.approx(at_end, rel=1e-6)
     random = np.random.default_rng(0)
     for scale in (1e-3, 1e-2):
         for _ in range(10):
             moved = weights + scale * (weights != 0) * random.normal(size=weights.shape)
             level = intercepts + scale * random.normal(size=intercepts.shape)
-            there = reference.objective("and_or", reference_cascade(moved, level), problem)
+            there = reference.objective("and_or", as_cascade(moved, level), problem)
             assert there > at_end - 2e-4 * at_end
 
 
-def test_a_single_stage_without_penalties_is_least_squares(skewed):
+def test_a_single_stage_without_penalties_equals_least_squares(skewed):
     X, y = skewed.X[:400], np.arange(400) % 5 == 0
     settings = {"price_limits": [np.inf], "cost_weight": 0, "l1_weight": 0, "class_weight": None, "fine_tune": None}
     model = AndOrClassifier(**settings).fit(X, y)
@@ -179,26 +93,26 @@ def test_a_single_stage_without_penalties_is_least_squares(skewed):
     np.testing.assert_allclose(model.decision_function(X), expected, atol=2e-3)
 
 
-def test_too_few_rounds_are_reported(skewed):
+def test_missing_convergence_is_reported(skewed):
     with pytest.warns(ConvergenceWarning, match="AndOrClassifier ended after 1 rounds"):
         model = fitted(skewed, max_iter=1, tol=0)
     assert not model.converged_
 
 
-# What stages may use
+# The features that stages may use
 
 
 @pytest.mark.parametrize("fine_tune", ["support", "held", None])
-def test_stages_weigh_only_what_is_within_their_limit(fine_tune, skewed):
+def test_stages_weigh_only_features_within_their_limit(fine_tune, skewed):
     model = fitted(skewed, fine_tune=fine_tune, cost_weight=1e-5)
     prices = skewed.costs.unit_costs
-    dearest = [prices[weighed].max(initial=0.0) for weighed in model.node_supports()]
-    assert (dearest <= model.price_limits_).all()
-    assert dearest[1] > 5
-    assert dearest[-1] > 50
+    highest = [prices[weighed].max(initial=0.0) for weighed in model.node_supports()]
+    assert (highest <= model.price_limits_).all()
+    assert highest[1] > 5
+    assert highest[-1] > 50
 
 
-def test_limits_share_out_the_distinct_prices(skewed):
+def test_default_limits_divide_the_distinct_prices_evenly(skewed):
     model = fitted(skewed, price_limits=None, n_stages=3)
     distinct = np.unique(skewed.costs.unit_costs)
     assert set(model.price_limits_) <= set(distinct)
@@ -208,45 +122,45 @@ def test_limits_share_out_the_distinct_prices(skewed):
     assert np.ptp(shares) <= 1
 
 
-def test_there_are_no_more_stages_than_prices():
-    X, y = needle(400)
-    assert AndOrClassifier(costs=NEEDLE_COSTS).fit(X, y).price_limits_.tolist() == [1.0, 20.0]
-    alike = AndOrClassifier().fit(X, y)
-    assert alike.tree_.n_nodes == len(alike.price_limits_) == 1
+def test_there_are_at_most_as_many_stages_as_distinct_prices():
+    X, y = with_rare_class(400)
+    assert AndOrClassifier(costs=RARE_CLASS_COSTS).fit(X, y).price_limits_.tolist() == [1.0, 20.0]
+    one_price = AndOrClassifier().fit(X, y)
+    assert one_price.tree_.n_nodes == len(one_price.price_limits_) == 1
     assert AndOrClassifier(price_limits=[1, 1, 1]).fit(X, y).tree_.n_nodes == 3
 
 
-def test_a_bundle_counts_in_the_price_of_its_members():
-    X, y = needle(1000)
+def test_the_price_of_a_feature_includes_its_bundles():
+    X, y = with_rare_class(1000)
     costs = CostModel([1.0, 1.0, 1.0, 1.0, 1.0], bundles={"scan": ([1, 2], 6.0)})
     model = AndOrClassifier(costs=costs, price_limits=[6.9, 7.0], cost_weight=1e-4).fit(X, y)
     assert model.node_supports()[:, 1].tolist() == [False, True]
 
 
-def test_a_tree_of_a_feature_map_has_the_price_of_all_that_it_reads():
-    X, y = needle(800)
+def test_the_price_of_a_tree_is_the_cost_of_what_it_reads_and_of_its_evaluation():
+    X, y = with_rare_class(800)
     forest = BoostedFeatureMap(SMALL_FOREST.fit(X, y), evaluation_costs=0.5)
-    model = AndOrClassifier(costs=NEEDLE_COSTS, feature_map=forest, cost_weight=1e-5).fit(X, y)
+    model = AndOrClassifier(costs=RARE_CLASS_COSTS, feature_map=forest, cost_weight=1e-5).fit(X, y)
     prices = Ledger(forest.cost_model(model.cost_model_)).prices
-    dearest = [prices[model.tree_.weighs(k)].max(initial=0.0) for k in range(model.tree_.n_nodes)]
-    assert (dearest <= model.price_limits_).all()
+    highest = [prices[model.tree_.weighs(k)].max(initial=0.0) for k in range(model.tree_.n_nodes)]
+    assert (highest <= model.price_limits_).all()
     assert model.tree_.n_nodes > 1
     assert average_precision_score(y, model.decision_function(X)) > 0.9
 
 
 @pytest.mark.parametrize("limits", [[], [5, 3], [-1, 2], [np.nan], "cheap", 5, [[1, 2]], [None]])
-def test_limits_that_are_none_are_refused(limits):
-    with pytest.raises(ValueError, match=r"AndOrClassifier: price_limits is .*; expected rising prices"):
-        AndOrClassifier(price_limits=limits).fit(*needle(50))
+def test_bad_limits_are_refused(limits):
+    with pytest.raises(ValueError, match=r"AndOrClassifier: price_limits is .*; expected prices in ascending order"):
+        AndOrClassifier(price_limits=limits).fit(*with_rare_class(50))
 
 
-# Who is rejected where
+# The rows that stages reject
 
 
 def test_a_row_ends_at_the_first_stage_that_scores_it_below_zero(skewed):
     model = fitted(skewed, fine_tune=None)
     elsewhere = make_ltr_skewed(5, n_features=40, random_state=1).X
-    cascade = reference_cascade(*stages_of(model.tree_, 40))
+    cascade = as_cascade(*stages_of(model.tree_, 40))
     costs = model.cost_model_
     expected = [reference.hard_route(row, cascade, costs.requirement, costs.unit_costs) for row in elsewhere]
     exits, acquired, spend = (np.array(each) for each in zip(*expected, strict=True))
@@ -259,11 +173,14 @@ def test_a_row_ends_at_the_first_stage_that_scores_it_below_zero(skewed):
 
 @pytest.mark.parametrize(("fine_tune", "loss"), [("support", "squared"), ("held", "logistic")])
 @pytest.mark.parametrize("rare", [0, 1])
-def test_fine_tuning_rejects_the_same_rows_and_calls_none_of_them_rare(fine_tune, loss, rare, skewed):
+def test_fine_tuning_rejects_the_same_rows_and_predicts_the_common_class_for_them(fine_tune, loss, rare, skewed):
     names = np.array(["a", "b"])
     y = names[np.where(skewed.y == 1, rare, 1 - rare)]
     settings = {"costs": skewed.costs, "price_limits": PAPER_LIMITS, "cost_weight": 3e-4, "loss": loss}
-    settings["class_weight"] = {names[rare]: 300, names[1 - rare]: 1}  # so eager that even odds are put below zero
+    settings["class_weight"] = {
+        names[rare]: 300,
+        names[1 - rare]: 1,
+    }  # so large that the log-odds of a score of 0 are positive
     learned = AndOrClassifier(fine_tune=None, **settings).fit(skewed.X, y).acquire(skewed.X)
     tuned = AndOrClassifier(fine_tune=fine_tune, **settings).fit(skewed.X, y).acquire(skewed.X)
     np.testing.assert_array_equal(tuned.exit, learned.exit)
@@ -274,19 +191,19 @@ def test_fine_tuning_rejects_the_same_rows_and_calls_none_of_them_rare(fine_tune
 
 
 @pytest.mark.parametrize(("loss", "cost_weight"), [("squared", 1e-3), ("logistic", 1e-4)])
-def test_most_others_are_rejected_before_the_dear_column_is_bought(loss, cost_weight):
-    X, y = needle()
-    X_test, y_test = needle(seed=1)
-    acquisition = AndOrClassifier(costs=NEEDLE_COSTS, cost_weight=cost_weight, loss=loss).fit(X, y).acquire(X_test)
+def test_most_others_are_rejected_before_the_expensive_column_is_bought(loss, cost_weight):
+    X, y = with_rare_class()
+    X_test, y_test = with_rare_class(seed=1)
+    acquisition = AndOrClassifier(costs=RARE_CLASS_COSTS, cost_weight=cost_weight, loss=loss).fit(X, y).acquire(X_test)
     assert acquisition.spend[~y_test].mean() < 0.3 * acquisition.spend[y_test].mean()
     assert acquisition.acquired[y_test, 1].mean() > 0.95
     assert average_precision_score(y_test, acquisition.score) > 0.95
 
 
-def test_the_rarer_class_goes_through_whatever_it_is_called():
-    X, y = needle()
+def test_the_rarer_class_is_accepted_whatever_its_name_is():
+    X, y = with_rare_class()
     first, second = (
-        AndOrClassifier(costs=NEEDLE_COSTS, cost_weight=1e-3).fit(X, labels).acquire(X)
+        AndOrClassifier(costs=RARE_CLASS_COSTS, cost_weight=1e-3).fit(X, labels).acquire(X)
         for labels in (np.where(y, "a", "b"), np.where(y, "b", "a"))
     )
     np.testing.assert_array_equal(first.exit, second.exit)
@@ -295,14 +212,14 @@ def test_the_rarer_class_goes_through_whatever_it_is_called():
 
 
 @pytest.mark.parametrize("half", [10, 11])
-def test_of_two_classes_as_frequent_the_second_goes_through(half):
+def test_the_second_of_two_equally_frequent_classes_is_accepted(half):
     y = np.repeat([0, 1], half)
     X = np.column_stack([2.0 * y - 1, np.random.default_rng(0).normal(size=2 * half)])
     model = AndOrClassifier(costs=[1.0, 2.0], cost_weight=1e-4).fit(X, y)
     assert model.acquire(X).exit.tolist() == y.tolist()
 
 
-def test_weighting_a_row_is_repeating_it(skewed):
+def test_weighting_a_row_equals_repeating_it(skewed):
     X, y = skewed.X[::7], skewed.y[::7]
     count = np.random.default_rng(0).integers(1, 4, len(X))
     settings = {"costs": skewed.costs, "price_limits": PAPER_LIMITS, "cost_weight": 1e-3}
@@ -312,10 +229,10 @@ def test_weighting_a_row_is_repeating_it(skewed):
     np.testing.assert_allclose(weighted.score, repeated.score, rtol=1e-6, atol=1e-6)
 
 
-# Sweeps, data at the edge, the contract
+# Paths, unusual data, the contract
 
 
-def test_a_path_goes_from_buying_little_to_buying_much(skewed):
+def test_a_path_goes_from_low_to_high_spend(skewed):
     template = AndOrClassifier(costs=skewed.costs, price_limits=PAPER_LIMITS)
     models = template.path(skewed.X, skewed.y, cost_weights=[1e-4, 1e-1, 1e-2, 1e-3])
     assert [model.cost_weight for model in models] == [1e-1, 1e-2, 1e-3, 1e-4]
@@ -325,11 +242,11 @@ def test_a_path_goes_from_buying_little_to_buying_much(skewed):
     prices = skewed.costs.unit_costs
     for model in models:
         assert (np.diff(model.objective_) <= 0).all()
-        dearest = [prices[weighed].max(initial=0.0) for weighed in model.node_supports()]
-        assert (dearest <= model.price_limits_).all()
+        highest = [prices[weighed].max(initial=0.0) for weighed in model.node_supports()]
+        assert (highest <= model.price_limits_).all()
 
 
-def test_it_can_stop_early(skewed):
+def test_early_stopping(skewed):
     model = fitted(skewed, early_stopping=True, scoring="average_precision", random_state=0)
     assert len(model.validation_scores_) == model.n_iter_ > 0
 
@@ -345,11 +262,11 @@ def test_it_can_stop_early(skewed):
         {"price_limits": [0.5, 1, np.inf]},
         {"costs": CostModel([None] * 5, bundles={"all": (range(5), 3.0)})},
     ],
-    ids=["free", "too dear", "no penalty", "nothing allowed", "nothing allowed at first", "one unit"],
+    ids=["free", "too expensive", "no penalty", "nothing allowed", "nothing allowed at first", "one unit"],
 )
-def test_odd_settings_give_a_sound_model(settings, loss):
-    X, y = needle(200)
-    model = AndOrClassifier(**{"costs": NEEDLE_COSTS, "cost_weight": 1e-4, "loss": loss} | settings).fit(X, y)
+def test_unusual_settings_give_a_sound_model(settings, loss):
+    X, y = with_rare_class(200)
+    model = AndOrClassifier(**{"costs": RARE_CLASS_COSTS, "cost_weight": 1e-4, "loss": loss} | settings).fit(X, y)
     acquisition = model.acquire(X)
     assert np.isfinite(acquisition.score).all()
     assert model.converged_
@@ -360,7 +277,7 @@ def test_odd_settings_give_a_sound_model(settings, loss):
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_odd_data_give_a_sound_model(loss):
+def test_unusual_data_give_a_sound_model(loss):
     random = np.random.default_rng(0)
     wide = random.normal(size=(12, 40))
     constant = np.column_stack([np.ones(30), random.normal(size=30), np.ones(30)])

@@ -8,7 +8,7 @@ N_LABELS = 5
 
 
 def planted(columns_of_pair, n_per_label=150, seed=0):
-    """Rows whose label steps from k to k + 1 show in the columns of pair k, and in no others."""
+    """Return rows in which the step from label k to k + 1 is visible in the columns of pair k only."""
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(N_LABELS), n_per_label)
     steps = np.zeros((N_LABELS - 1, 1 + max(map(max, columns_of_pair))))
@@ -19,7 +19,7 @@ def planted(columns_of_pair, n_per_label=150, seed=0):
 
 
 def l1_logistic(X, y, weight, share):
-    """Proximal gradient on standardised columns, with an intercept that is not penalised."""
+    """Fit by proximal gradient on standardised columns, with an intercept that is not penalised."""
     mean = weight @ X / weight.sum()
     Z = (X - mean) / np.sqrt(weight @ (X - mean) ** 2 / weight.sum())
     weight = weight / weight.sum()
@@ -36,7 +36,7 @@ def l1_logistic(X, y, weight, share):
 SLIDING = [[k, k + 1, k + 2] for k in range(N_LABELS - 1)]
 
 
-def test_planted_supports_are_found_and_fall_away_from_the_diagonal():
+def test_planted_supports_are_found_and_their_overlap_falls_with_the_distance():
     criterion = cstc_criterion(*planted(SLIDING), penalty=0.35)
     assert criterion.pairs == ((0, 1), (1, 2), (2, 3), (3, 4))
     assert [np.flatnonzero(support).tolist() for support in criterion.supports] == SLIDING
@@ -47,7 +47,7 @@ def test_planted_supports_are_found_and_fall_away_from_the_diagonal():
     assert "the two furthest apart 0% (rank correlation -1.00)" in criterion.verdict
 
 
-def test_an_order_that_means_nothing_is_told():
+def test_labels_in_a_meaningless_order_are_reported():
     criterion = cstc_criterion(*planted([[0, 1], [2, 3], [4, 5], [0, 1]]), penalty=0.35)
     assert criterion.trend > 0.5
     assert "here it does not clearly do so" in criterion.verdict
@@ -67,7 +67,7 @@ def test_supports_are_those_of_the_l1_problem(share):
     assert 0 < criterion.supports.sum() < criterion.supports.size
 
 
-def test_weights_count_rows():
+def test_weighting_a_row_equals_repeating_it():
     X, y = planted(SLIDING, n_per_label=40)
     weight = np.random.default_rng(0).integers(0, 4, size=len(y))
     weighted = cstc_criterion(X, y, weight, penalty=0.05)
@@ -115,9 +115,9 @@ def test_missing_and_constant_columns_are_not_weighed():
     more[::7, 0] = np.nan
     criterion = cstc_criterion(more, y, penalty=0.35)
     assert [np.flatnonzero(support).tolist() for support in criterion.supports] == SLIDING
-    nothing = cstc_criterion(np.full((len(y), 2), 0.1), y)
-    assert not nothing.supports.any()
-    assert nothing.verdict.startswith("4 of 4 classifiers find nothing")
+    constant = cstc_criterion(np.full((len(y), 2), 0.1), y)
+    assert not constant.supports.any()
+    assert constant.verdict.startswith("4 of 4 classifiers find no feature")
 
 
 def test_jaccard_matrix():
@@ -127,7 +127,7 @@ def test_jaccard_matrix():
     )
 
 
-def test_equal_overlap_is_no_trend():
+def test_equal_overlap_has_a_trend_of_zero():
     criterion = CSTCCriterion(((0, 1), (1, 2), (2, 3)), np.eye(3, dtype=bool), np.eye(3))
     assert criterion.trend == 0
     assert repr(criterion) == (

@@ -1,4 +1,4 @@
-"""CSTC as users meet it: parameters, validation, sweeps, feature maps."""
+"""CSTC as users call it: parameters, validation, paths, feature maps."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def heart():
 
 @pytest.fixture(scope="module")
 def curved():
-    """Rows on which trees are better than lines, in two columns of eight."""
+    """Return rows for which forests are better than linear models; two of eight columns matter."""
     random = np.random.default_rng(0)
     X = random.uniform(-1, 1, size=(600, 8))
     return X, np.sin(4 * X[:, 0]) + np.abs(X[:, 1]) + 0.1 * random.normal(size=600)
@@ -42,7 +42,7 @@ def curved():
         ({"fine_tune": True}, "fine_tune is True; expected one of 'support', 'held', None"),
         ({"sharpness": 0}, "sharpness is 0; expected a number above 0"),
         ({"validation_fraction": 1.0}, "validation_fraction is 1.0; expected a share between 0 and 1"),
-        ({"early_stopping": True, "scoring": "ndcg@5"}, "scoring='ndcg@5' is taken by query. Pass qid="),
+        ({"early_stopping": True, "scoring": "ndcg@5"}, "scoring='ndcg@5' is computed by query. Pass qid="),
         ({"costs": [1.0] * 12}, "costs has 12 entries but X has 13 features"),
     ],
 )
@@ -70,7 +70,7 @@ def test_bad_validation_rows_are_refused(heart):
         model.fit(heart.X, heart.y, qid=[1, 2, 3])
 
 
-def test_an_unfinished_descent_warns(heart):
+def test_missing_convergence_is_reported(heart):
     with pytest.warns(ConvergenceWarning, match=r"ended after 1 rounds with an optimality residual of .* above tol"):
         model = CSTCClassifier(costs=heart.costs, max_iter=1, tol=1e-9).fit(heart.X, heart.y)
     assert not model.converged_
@@ -89,14 +89,14 @@ def test_probabilities_are_calibrated(heart):
 def test_many_classes_share_routes_and_features():
     digits = load_digits()
     X, X_test, y, y_test = train_test_split(digits.data, digits.target, random_state=0)
-    dear, cheap = (CSTCClassifier(max_depth=2, cost_weight=w).fit(X, y) for w in (0.1, 0.5))
-    assert dear.score(X_test, y_test) > 0.93
+    expensive, cheap = (CSTCClassifier(max_depth=2, cost_weight=w).fit(X, y) for w in (0.1, 0.5))
+    assert expensive.score(X_test, y_test) > 0.93
     assert cheap.score(X_test, y_test) > 0.85
-    assert cheap.spend(X_test).mean() < 0.7 * dear.spend(X_test).mean()
-    assert dear.predict_proba(X_test).sum(axis=1) == pytest.approx(1)
+    assert cheap.spend(X_test).mean() < 0.7 * expensive.spend(X_test).mean()
+    assert expensive.predict_proba(X_test).sum(axis=1) == pytest.approx(1)
 
 
-def test_a_sweep_goes_from_least_to_most(heart):
+def test_a_path_goes_from_low_to_high_spend(heart):
     weights = np.geomspace(1e-4, 1e-1, 5)
     models = CSTCClassifier(costs=heart.costs, max_depth=2).path(heart.X, heart.y, cost_weights=weights)
     assert [model.cost_weight for model in models] == pytest.approx(weights[::-1])
@@ -106,7 +106,7 @@ def test_a_sweep_goes_from_least_to_most(heart):
     assert len(CSTCClassifier(costs=heart.costs, max_depth=2).path(heart.X, heart.y)) == 8
 
 
-def test_a_sweep_needs_weights(heart):
+def test_bad_cost_weights_are_refused(heart):
     for bad in ([], 0.1, ["a"]):
         with pytest.raises(ValueError, match="cost_weight"):
             CSTCClassifier().path(heart.X, heart.y, cost_weights=bad)
@@ -126,7 +126,7 @@ def test_structures_are_chosen_on_validation_rows():
 
 
 @pytest.mark.parametrize("structure", ["prune", "grow"])
-def test_ranking_scores_choose_by_query(structure):
+def test_structures_can_be_chosen_by_ndcg(structure):
     data = make_ltr(30, n_features=15, random_state=0)
     model = CSTCRegressor(costs=data.costs, max_depth=3, cost_weight=1e-4, structure=structure, scoring="ndcg@5")
     model.fit(data.X, data.y, qid=data.qid)
@@ -157,15 +157,15 @@ FORESTS = [
 
 
 @pytest.mark.parametrize("forest", FORESTS, ids=lambda forest: type(forest).__name__)
-def test_a_feature_map_bends_the_lines(curved, forest):
+def test_a_feature_map_makes_nodes_nonlinear(curved, forest):
     X, y = curved
     costs = CostModel([1.0, 1.0, *[5.0] * 6])
     linear = CSTCRegressor(costs=costs, max_depth=2, cost_weight=1e-3).fit(X[:400], y[:400])
-    bent = CSTCRegressor(
+    nonlinear = CSTCRegressor(
         costs=costs, max_depth=2, cost_weight=1e-3, feature_map=clone(forest).fit(X[:400], y[:400])
     ).fit(X[:400], y[:400])
-    assert bent.score(X[400:], y[400:]) > linear.score(X[400:], y[400:]) + 0.1
-    acquisition = bent.acquire(X[400:])
+    assert nonlinear.score(X[400:], y[400:]) > linear.score(X[400:], y[400:]) + 0.1
+    acquisition = nonlinear.acquire(X[400:])
     assert acquisition.acquired[:, :2].any()
     np.testing.assert_allclose(acquisition.spend, costs.of(acquisition.acquired))
 
@@ -173,16 +173,16 @@ def test_a_feature_map_bends_the_lines(curved, forest):
 def test_evaluating_trees_is_paid_for(curved):
     X, y = curved
     forest = GradientBoostingRegressor(n_estimators=20, max_depth=2, random_state=0).fit(X, y)
-    free, dear, too_dear = (
+    free, expensive, too_expensive = (
         CSTCRegressor(max_depth=2, cost_weight=0.03, feature_map=BoostedFeatureMap(forest, evaluation_costs=e)).fit(
             X, y
         )
         for e in (0.0, 2.0, 100.0)
     )
     assert free.spend(X).min() > 0
-    assert too_dear.spend(X).max() == 0
-    acquisition = dear.acquire(X)
-    assert (acquisition.spend > dear.cost_model_.of(acquisition.acquired)).all()
+    assert too_expensive.spend(X).max() == 0
+    acquisition = expensive.acquire(X)
+    assert (acquisition.spend > expensive.cost_model_.of(acquisition.acquired)).all()
 
 
 def test_an_unfitted_forest_is_fitted_with_the_tree(heart):
@@ -201,8 +201,8 @@ def test_progress_is_shown_on_request(heart, capsys):
     assert "CSTCClassifier" in capsys.readouterr().err
 
 
-def test_rows_and_their_order_are_immaterial(heart):
-    """Shuffled, and repeated instead of weighted, the same data give the same model to the last bit."""
+def test_shuffled_and_repeated_rows_give_the_same_model(heart):
+    """Also if rows are repeated instead of weighted."""
     random = np.random.default_rng(0)
     count = random.integers(1, 4, size=len(heart.X))
     weighted = CSTCClassifier(costs=heart.costs, max_depth=2).fit(heart.X, heart.y, sample_weight=count)
@@ -212,7 +212,7 @@ def test_rows_and_their_order_are_immaterial(heart):
     np.testing.assert_allclose(repeated.decision_function(heart.X), weighted.decision_function(heart.X), rtol=1e-9)
 
 
-def test_classes_held_out_altogether_are_refused():
+def test_a_class_whose_rows_are_all_held_out_is_refused():
     random = np.random.default_rng(0)
     query = np.repeat(range(5), 20)
     X, y = random.normal(size=(100, 3)), np.where(query == 3, 2, random.integers(0, 2, 100))
@@ -236,19 +236,19 @@ def test_copies_of_columns_are_paid_for_once(curved):
         np.testing.assert_allclose(doubled.spend(np.hstack([X, 3 * X + 1])), plain.spend(X))
 
 
-def test_a_weight_too_large_buys_nothing(curved):
+def test_the_first_model_of_a_path_buys_nothing(curved):
     X, y = curved
-    dear = CSTCRegressor(max_depth=1).path(X, y)[0]
-    assert dear.spend(X).max() == 0
+    first = CSTCRegressor(max_depth=1).path(X, y)[0]
+    assert first.spend(X).max() == 0
 
 
-def test_where_nothing_has_a_price_a_sweep_has_one_point(curved):
+def test_a_path_has_one_model_if_nothing_has_a_price(curved):
     X, y = curved
     models = CSTCRegressor(costs=np.zeros(8), max_depth=1).path(X, y)
     assert len(models) == 1
     assert models[0].score(X, y) > 0.05
 
 
-def test_validation_labels_are_those_of_fit(heart):
+def test_unknown_classes_in_validation_rows_are_refused(heart):
     with pytest.raises(ValueError, match="validation has class 2, which is not in y of fit"):
         CSTCClassifier(early_stopping=True).fit(heart.X, heart.y, validation=(heart.X, heart.y + 1))

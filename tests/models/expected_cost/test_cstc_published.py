@@ -1,4 +1,4 @@
-"""Published figures of Xu et al. (2014), section 6, where their data can be had (``THRIFTY_DATA``)."""
+"""Published figures of Xu et al. (2014), section 6, on data in the folder named by ``THRIFTY_DATA``."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("means", [(27, 9, -9, -27), (27, 9, -27, -9), (20, 10, -20, -10)])
 def test_quadrants_are_predicted_perfectly_at_the_optimal_cost(means):
-    """Figure 5: one sign at the root, the other below it, one dear feature at each leaf; 12 in all."""
+    """Figure 5: one sign at the root, the other below it, one expensive feature at each leaf, at a total cost of 12."""
     train, test = (make_quadrants(2000, label_means=means, random_state=seed) for seed in (0, 1))
     sweep = CSTCRegressor(costs=train.costs, max_depth=3)
     models = sweep.path(train.X, train.y, cost_weights=np.geomspace(1e-5, 1e-1, 16))
@@ -27,7 +27,7 @@ def test_quadrants_are_predicted_perfectly_at_the_optimal_cost(means):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_threes_and_eights_are_told_apart_for_few_pixels():
+def test_threes_and_eights_are_separated_with_few_pixels():
     """Section 6.7: Figure 12 runs from an error of about 0.12 at spend 20 to 0.035 at 450."""
     if not list_datasets()["mnist"]:
         pytest.skip("mnist is not in the folder named by THRIFTY_DATA")
@@ -40,7 +40,7 @@ def test_threes_and_eights_are_told_apart_for_few_pixels():
 
 
 def test_thyroid_curve_is_above_the_single_l1_classifier():
-    """At real prices, the tree is right more often than one model for all can be at any spend."""
+    """With real prices, the tree is more accurate than a single model is at any spend."""
     if not list_datasets()["thyroid"]:
         pytest.skip("thyroid is not in the folder named by THRIFTY_DATA")
     data = load_thyroid()

@@ -1,4 +1,4 @@
-"""Leaves in closed form against (16), and as the minimum that they are meant to be."""
+"""Leaves in closed form: equal to eq. (16), and a minimum of the objective."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 
 from models.expected_cost.problems import PRICES, as_tree, draw, pose
 from reference import cstc as reference
-from thrifty.models.expected_cost.leaves import ROUNDS, STILL, fit_leaves
+from thrifty.models.expected_cost.leaves import ROUNDS, SMALL_CHANGE, fit_leaves
 from thrifty.models.expected_cost.penalties import SMALLEST
 
 
@@ -16,7 +16,7 @@ def leaves_of(objective):
 
 
 def iterated(case, parameters, k):
-    """Return the leaf that (16) and (15) in turns lead to, from auxiliaries at weights of one."""
+    """Return the leaf that alternating between (16) and (15) leads to, from the auxiliaries of weights of 1."""
     tree = as_tree(case.objective, parameters)
     reach = reference.reach_probabilities(tree, case.problem.X)[:, k]
     above = reference.unit_squares(tree, case.problem.requirement)[reference.path(tree, k)[:-1]].sum(axis=0)
@@ -26,14 +26,14 @@ def iterated(case, parameters, k):
         before = weights
         weights, intercept, *_ = reference.closed_form_leaf(case.problem, reach, above, gamma, eta)
         weights[np.abs(weights) < SMALLEST] = 0.0
-        if np.abs(weights - before).max() < STILL:
+        if np.abs(weights - before).max() < SMALL_CHANGE:
             break
     return weights, intercept
 
 
 @pytest.mark.parametrize("prices", PRICES)
-@pytest.mark.parametrize(("kind", "shape"), [("cstc", "full"), ("cstc", "odd"), ("cscc", "cascade")])
-def test_a_leaf_is_the_papers(kind, shape, prices):
+@pytest.mark.parametrize(("kind", "shape"), [("cstc", "full"), ("cstc", "irregular"), ("cscc", "cascade")])
+def test_a_leaf_equals_that_of_the_reference(kind, shape, prices):
     case = pose(kind, shape, prices)
     parameters = draw(case.objective)
     for k in leaves_of(case.objective):
@@ -50,24 +50,28 @@ def test_a_leaf_is_the_papers(kind, shape, prices):
 @pytest.mark.parametrize("prices", PRICES)
 @pytest.mark.parametrize(("kind", "shape"), [("cstc", "full"), ("cscc", "cascade"), ("cronus", "cascade")])
 def test_a_leaf_is_a_minimum(kind, shape, prices, m):
-    """Fitted again from where it is, it does not move; on its support the objective is level."""
+    """Fitting it again does not change it, and the gradient with respect to its nonzero weights is zero."""
     objective = replace(pose(kind, shape, prices, m=m, cost_weight=0.01).objective, l1_weight=1e-3)
     parameters, leaves = draw(objective), leaves_of(objective)
     fitted = fit_leaves(objective, parameters, leaves)
     assert objective.value(fitted) < objective.value(parameters)
     for _ in range(20):
-        before, fitted = fitted, fit_leaves(objective, fitted, leaves, from_here=True)
+        before, fitted = fitted, fit_leaves(objective, fitted, leaves, warm_start=True)
         assert objective.value(fitted) <= objective.value(before) + 1e-12
         assert not fitted.weights[before.weights == 0].any()
     slopes = objective.evaluate(fitted)
-    assert np.abs(slopes.weights[leaves][fitted.weights[leaves] != 0]).max() < 1e-3 * objective.steepest
+    assert np.abs(slopes.weights[leaves][fitted.weights[leaves] != 0]).max() < 1e-3 * objective.slope_scale
     assert np.abs(slopes.intercepts[leaves]).max() < 1e-8
 
 
-def test_columns_that_tell_the_same_share_the_weight():
+def test_identical_columns_share_the_weight():
     objective, columns = pose("cstc", "leaf").objective, np.array([0, 0, 1])
     doubled = replace(
-        objective, X=objective.X[:, columns], penalty=objective.penalty.on(columns), cost_weight=0.0, l1_weight=0.0
+        objective,
+        X=objective.X[:, columns],
+        penalty=objective.penalty.for_columns(columns),
+        cost_weight=0.0,
+        l1_weight=0.0,
     )
     first, second, _ = fit_leaves(doubled, draw(doubled), np.array([0])).weights[0, 0]
     assert first == pytest.approx(second, rel=1e-3)

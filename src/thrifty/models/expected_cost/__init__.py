@@ -1,1 +1,1 @@
-"""Trees and cascades of linear classifiers under a relaxation of their expected cost."""
+"""Trees and cascades of linear classifiers that minimise expected loss plus relaxed expected cost."""

@@ -1,28 +1,20 @@
-"""What cascades add to the machinery of expected cost: stages instead of levels, exits that carry the loss, classes
-that count unequally.
-"""
+"""Base of CSCC and Cronus: cascades in which every stage lets some rows leave."""
 
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
-
+from thrifty.costs import CostModel
+from thrifty.models.expected_cost.design import Design
 from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
 from thrifty.models.expected_cost.topology import Topology
-from thrifty.models.parameters import is_number
 from thrifty.models.tasks import BudgetedClassifier
-
-TIED = 1e-9  # classes whose shares differ by less are equally rare, and the second counts as the rarer
 
 
 class CascadeClassifier(ExpectedCostEstimator, BudgetedClassifier):
-    """A chain of classifiers, each of which lets the rows that it is sure of leave (eq. 19).
+    """A chain of classifiers (eq. 19).
 
-    A row leaves a stage that finds it unlikely to be of the rare class; the others go on to the next.
+    A row that a stage finds unlikely to belong to the rare class leaves there, with the prediction of the stage. All
+    other rows continue to the next stage. The loss of a stage counts for the rows that leave there.
     """
-
-    _by_exit = True
 
     def __init__(
         self,
@@ -63,30 +55,5 @@ class CascadeClassifier(ExpectedCostEstimator, BudgetedClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _shape(self) -> Topology:
-        return Topology.cascade(self.n_stages)
-
-    def _facing(self, targets: np.ndarray, weight: np.ndarray) -> float:
-        rare_is_low = targets.shape[1] == 1 and weight @ targets[:, 0] > TIED * weight.sum()
-        return -1.0 if rare_is_low else 1.0
-
-    def _loss_weight(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        codes = (targets[:, 0] > 0).astype(int) if targets.shape[1] == 1 else targets.argmax(axis=1)
-        return weight * self._class_weights(codes, weight)[codes]
-
-    def _class_weights(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return one weight per class; "balanced" lets all classes count the same, whatever the rows weigh."""
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            return 1.0 / (len(self.classes_) * np.bincount(codes, weight))
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
-
-    def _refuse_bad_parameters(self) -> None:
-        super()._refuse_bad_parameters()
-        given = self.class_weight
-        fine = given is None or (isinstance(given, str) and given == "balanced")
-        if isinstance(given, Mapping):
-            fine = all(is_number(weight) and weight > 0 for weight in given.values())
-        self._refuse_unless(fine, "class_weight", given, "None, 'balanced' or a dict of numbers above 0")
-
-    def _whole_numbers(self) -> tuple[str, ...]:
-        return (*super()._whole_numbers(), "n_stages")
+    def _design(self, cost_model: CostModel) -> Design:
+        return Design.of(self, Topology.cascade(self.n_stages), by_exit=True, rare_class_up=True)

@@ -1,10 +1,11 @@
-"""Whether a data set suits CSTC: near labels should be told apart by the same features, far labels by others.
+"""A test of whether a data set is suitable for CSTC.
 
-Each pair of neighbouring labels gets a sparse linear classifier. The Jaccard matrix of what these classifiers weigh
-should fall away from its diagonal: a tree that sends rows of different labels to different classifiers then has
-something to gain.
+CSTC sends rows with different labels to different classifiers. This helps if different labels need different features.
+The test fits a sparse linear classifier to each pair of neighbouring labels, and compares the sets of features that
+the classifiers weigh. With A and B such sets, their Jaccard index is |A and B| / |A or B|. In the matrix of these
+indices, values should fall with the distance from the diagonal.
 
-Xu, Kusner, Weinberger, Chen, Chapelle (2014), Classifier cascades and trees for minimizing feature evaluation cost,
+Xu, Kusner, Weinberger, Chen, Chapelle (2014). Classifier Cascades and Trees for Minimizing Feature Evaluation Cost.
 JMLR 15, section 6.8.
 """
 
@@ -21,26 +22,50 @@ from sklearn.utils import check_scalar, check_X_y
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight
 
-CLEAR_TREND = -0.5
-NO_SIGNAL = 1e-12
-# before scikit-learn 1.8 the ratio has no default, and the penalty is asked for by name
+CLEAR_TREND = -0.5  # largest rank correlation that counts as a clear decrease
+NO_SIGNAL = 1e-12  # a gradient that is smaller, per unit of weight, is rounding error
+# Before scikit-learn 1.8 an l1 penalty is requested by name, from then on by its ratio
 L1: dict[str, Any] = {"penalty": "l1"} if LogisticRegression().l1_ratio is None else {"l1_ratio": 1}
-# liblinear penalises the intercept too; so large a scale makes that negligible
+# liblinear also penalises the intercept. A large scale makes this penalty negligible.
 SOLVER: dict[str, Any] = {"solver": "liblinear", "intercept_scaling": 1000.0, "tol": 1e-6, "max_iter": 1000}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CSTCCriterion:
-    """What classifiers of neighbouring labels have in common, as `cstc_criterion` finds it.
+    """Result of `cstc_criterion`: the features that classifiers of neighbouring labels have in common.
 
-    Attributes
+    Parameters
     ----------
     pairs : tuple of (label, label)
-        The labels that each classifier tells apart, in increasing order.
+        The two labels that each classifier separates, in ascending order.
     supports : ndarray of bool, shape (n_pairs, n_features)
         The features that each classifier weighs.
     jaccard : ndarray of shape (n_pairs, n_pairs)
-        Overlap of the supports: shared features over all features that either of two classifiers weighs.
+        Jaccard index of each two supports: the number of features that both classifiers weigh, divided by the number
+        that at least one of them weighs.
+
+    Attributes
+    ----------
+    trend : float
+        Rank correlation of the Jaccard index with the distance of two classifiers.
+    verdict : str
+        The result in a sentence.
+
+    References
+    ----------
+    Xu, Kusner, Weinberger, Chen, Chapelle (2014). Classifier Cascades and Trees for Minimizing Feature Evaluation
+    Cost. JMLR 15, section 6.8.
+
+    Examples
+    --------
+    >>> from thrifty import cstc_criterion
+    >>> from thrifty.datasets import make_ltr
+    >>> data = make_ltr(n_queries=200, n_features=60, random_state=0)
+    >>> criterion = cstc_criterion(data.X, data.y)
+    >>> round(criterion.trend, 2)
+    -0.94
+    >>> criterion.jaccard.shape
+    (4, 4)
     """
 
     pairs: tuple[tuple[Any, Any], ...]
@@ -49,10 +74,10 @@ class CSTCCriterion:
 
     @property
     def trend(self) -> float:
-        """Rank correlation (Spearman) of overlap with the distance |i - j| of two different classifiers.
+        """Spearman's rank correlation of jaccard[i, j] with the distance j - i, over all i < j.
 
-        -1 where every step away from the diagonal loses overlap, about 0 where distance does not matter; NaN for
-        three labels, whose two classifiers have a single distance.
+        -1 if the Jaccard index falls with every step away from the diagonal, about 0 if the distance does not matter.
+        NaN for three labels, because their two classifiers have only one distance.
         """
         first, second = np.triu_indices(len(self.pairs), k=1)
         distance, overlap = second - first, self.jaccard[first, second]
@@ -62,15 +87,16 @@ class CSTCCriterion:
 
     @property
     def verdict(self) -> str:
-        """What the matrix says of CSTC on this data, in a sentence."""
+        """The result in a sentence."""
         n_empty, n_pairs = int((~self.supports.any(axis=1)).sum()), len(self.pairs)
         if n_empty:
             return (
-                f"{n_empty} of {n_pairs} classifiers find nothing that tells their labels apart, so this says nothing."
+                f"{n_empty} of {n_pairs} classifiers find no feature that separates their labels, so the test is "
+                "inconclusive."
             )
         near, far = np.diagonal(self.jaccard, offset=1).mean(), self.jaccard[0, -1]
         if n_pairs == 2:
-            return f"The two classifiers share {near:.0%} of their features; a trend takes four labels or more."
+            return f"The two classifiers share {near:.0%} of their features; a trend needs at least four labels."
         outcome = "and here it does" if self.trend <= CLEAR_TREND else "but here it does not clearly do so"
         return (
             f"CSTC assumes that overlap falls with the distance of labels, {outcome}: neighbouring classifiers share "
@@ -88,24 +114,25 @@ class CSTCCriterion:
 def cstc_criterion(
     X: Any, y: Any, sample_weight: Any = None, *, penalty: float = 0.2, n_bins: int | None = None
 ) -> CSTCCriterion:
-    """Test whether features that tell near labels apart overlap more than those that tell far labels apart.
+    """Test whether a data set is suitable for CSTC.
 
-    Every two neighbouring labels get a logistic classifier with an l1 penalty on columns of unit variance. Prices
-    play no part.
+    Each two neighbouring labels are separated by a logistic classifier with an l1 penalty, on columns of unit
+    variance. CSTC assumes that classifiers of nearby labels weigh similar features, and that this similarity falls
+    with the distance of the labels. Costs are not used.
 
     Parameters
     ----------
     X : array-like of shape (n, n_features)
-        NaN stands for the column's mean.
+        NaN is replaced by the mean of the column.
     y : array-like of shape (n,)
-        At least three labels whose order means something, such as grades.
+        At least three labels in a meaningful order, such as grades.
     sample_weight : array-like of shape (n,), optional
-        How much each row counts.
+        Weight of each row, by default 1.
     penalty : float, default=0.2
-        Strength of the l1 penalty, as a share of the smallest one at which a classifier weighs no feature; between
-        0 and 1. Being relative, it treats pairs of few and of many rows alike.
+        Strength of the l1 penalty, between 0 and 1, relative to the smallest penalty at which a classifier weighs no
+        feature. Because it is relative, it has the same effect on pairs with few and with many rows.
     n_bins : int, optional
-        Cut a continuous y into this many labels, at its quantiles.
+        Cut a continuous y at its quantiles into this many labels.
 
     Returns
     -------
@@ -114,13 +141,14 @@ def cstc_criterion(
 
     Notes
     -----
-    The test is a hint. It looks at labels one step apart, so it can miss data that suit a tree: in `make_quadrants`,
-    which CSTC solves, the same sign tells apart the two lowest labels and the two highest.
+    The test is only a hint. It compares labels that are one step apart, so it can miss data that are suitable for a
+    tree. In `make_quadrants`, which CSTC solves perfectly, the same feature separates the two lowest labels and the two
+    highest labels.
 
     References
     ----------
-    Xu, Kusner, Weinberger, Chen, Chapelle (2014), Classifier cascades and trees for minimizing feature evaluation
-    cost, JMLR 15, section 6.8.
+    Xu, Kusner, Weinberger, Chen, Chapelle (2014). Classifier Cascades and Trees for Minimizing Feature Evaluation
+    Cost. JMLR 15, section 6.8.
 
     Examples
     --------
@@ -141,24 +169,25 @@ def cstc_criterion(
     labels, codes = _labels(y) if n_bins is None else _quantile_bins(y, weight, n_bins)
     if len(labels) < 3:
         raise ValueError(
-            f"cstc_criterion: y has {len(labels)} label(s), {labels}; expected at least 3, since two labels make one "
-            "classifier and there is nothing to compare it with."
+            f"cstc_criterion: y has {len(labels)} label(s), {labels}; expected at least 3, because the test compares "
+            "at least two classifiers."
         )
     supports = np.array([_support(X, codes - lower, weight, penalty) for lower in range(len(labels) - 1)])
     return CSTCCriterion(tuple(pairwise(labels)), supports, jaccard_matrix(supports))
 
 
 def jaccard_matrix(supports: np.ndarray) -> np.ndarray:
-    """Share of features that each two classifiers have in common, of those that either weighs.
+    """Return the Jaccard index of each two classifiers: shared features / features of at least one of them.
 
     Parameters
     ----------
     supports : ndarray of bool, shape (n_classifiers, n_features)
+        The features that each classifier weighs.
 
     Returns
     -------
     ndarray of shape (n_classifiers, n_classifiers)
-        1 on the diagonal, and for two classifiers that both weigh nothing.
+        1 on the diagonal, and for two classifiers that both weigh no feature.
 
     Examples
     --------
@@ -176,7 +205,7 @@ def jaccard_matrix(supports: np.ndarray) -> np.ndarray:
 
 
 def _labels(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
-    """Return the labels in increasing order, and the position among them of each row's."""
+    """Return the labels in ascending order, and the position of the label of each row."""
     if type_of_target(y) == "continuous":
         raise ValueError("cstc_criterion: y is continuous; pass n_bins to cut it into labels.")
     labels, codes = np.unique(y, return_inverse=True)
@@ -184,7 +213,7 @@ def _labels(y: np.ndarray) -> tuple[list[Any], np.ndarray]:
 
 
 def _quantile_bins(y: np.ndarray, weight: np.ndarray, n_bins: int) -> tuple[list[str], np.ndarray]:
-    """Return bins of about equal weight in words, and each row's; ties stay together, so they may be fewer."""
+    """Return the names of bins of about equal weight, and the bin of each row; ties can make the bins fewer."""
     check_scalar(n_bins, "n_bins", Integral, min_val=3)
     order = np.argsort(y)
     reached = np.cumsum(weight[order])
@@ -196,10 +225,10 @@ def _quantile_bins(y: np.ndarray, weight: np.ndarray, n_bins: int) -> tuple[list
 
 
 def _support(X: np.ndarray, above: np.ndarray, weight: np.ndarray, penalty: float) -> np.ndarray:
-    """Mark the features that tell rows where `above` is 1 from rows where it is 0; others are left out."""
+    """Mark the features that separate the rows where `above` is 1 from those where it is 0; other rows are not used."""
     rows = (above == 0) | (above == 1)
     is_upper, weight = above[rows], weight[rows]
-    with np.errstate(invalid="ignore"):  # a column of nothing but NaN has no mean
+    with np.errstate(invalid="ignore"):  # a column that is all NaN has no mean
         columns = StandardScaler().fit_transform(X[rows], sample_weight=weight)
     np.nan_to_num(columns, copy=False, nan=0.0)
     slopes = columns.T @ (weight * (is_upper - np.average(is_upper, weights=weight)))

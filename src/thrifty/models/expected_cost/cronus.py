@@ -4,99 +4,107 @@ M. Chen, Z. Xu, K. Q. Weinberger, O. Chapelle, D. Kedem. Classifier Cascade for 
 AISTATS 2012; as restated by Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle, JMLR 15, 2014, section 4.1.
 """
 
-import numpy as np
+from dataclasses import replace
 
 from thrifty.costs import CostModel
 from thrifty.models.expected_cost.cascade import CascadeClassifier
-from thrifty.models.expected_cost.penalties import Penalty, StagePenalty
-from thrifty.models.expected_cost.topology import Topology
+from thrifty.models.expected_cost.design import Design
+from thrifty.models.expected_cost.penalties import StagePenalty
 
 
 class CronusClassifier(CascadeClassifier):
-    """Cronus: a cascade whose cost penalty weighs each stage by the share of rows that it sees.
+    """Cascade of linear classifiers whose cost penalty weights each stage by the share of rows that reach it.
 
-    The predecessor of CSCC: the same loss, but one mixed norm over all stages instead of one for each way to an exit.
+    Cronus is the predecessor of CSCC. The loss is the same. The cost penalty is one mixed norm over the weights of all
+    stages, instead of one for each path to an exit.
 
     Parameters
     ----------
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
+    costs : array-like, dict, CostModel or None, default=None
+        Cost of acquiring each feature. None means a cost of 1 each.
     cost_weight : float, default=0.01
-        Penalty per unit of expected cost, on columns of unit variance.
+        Weight of the expected cost in the objective, per unit of cost. Columns are standardised to unit variance first.
     n_stages : int, default=5
-        Stages of the cascade.
-    class_weight : dict, "balanced" or None
-        How much the loss of each class counts; what rows cost is not affected.
+        Number of stages of the cascade.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class in the loss; the expected cost is not affected. "balanced" gives all classes the same total
+        weight.
     loss : {"squared", "logistic"}, default="squared"
-        Loss of every node. Squared loss takes targets of +-1, or one-hot for more classes; answers are calibrated to
-        log-odds either way.
+        Loss of every node. Squared loss uses targets of +-1, or one-hot targets for more than two classes. Unless
+        ``fine_tune`` is None, scores are calibrated to log-odds for both.
     l1_weight : float, default=1e-5
-        Weight of the plain l1 norm of all weights.
-    sharpness : float or None
-        Factor within the sigmoid that sends rows up or down in training, for scores in standard deviations of the
-        target. The larger, the closer training is to the hard routing of prediction. ``None`` means 20 for squared
-        loss and 5 for logistic loss.
+        Weight of the l1 norm of all weights in the objective.
+    sharpness : float or None, default=None
+        Factor inside the sigmoid by which training decides softly whether a row continues. The larger it is, the closer
+        training is to the hard routing of prediction. None means 20 for squared loss and 5 for logistic loss.
     solver : {"joint", "block"}, default="joint"
-        All nodes at once by L-BFGS, or the paper's Algorithm 1, one node at a time, which is many times slower.
+        "joint" optimises all nodes at once by L-BFGS. "block" is Algorithm 1 of the paper, one node at a time; it is
+        many times slower.
     fine_tune : {"support", "held"} or None, default="support"
-        Refit the answers without the cost penalty, on the features that a node weighs itself, or on everything that
-        is held there, draw them towards the answer of the node before where rows are few, and drop what no route
-        depends on. ``None`` answers just as it was learned.
-    feature_map : None, forest or BoostedFeatureMap
-        None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
-        `BoostedFeatureMap`: nodes are linear in the outputs of its trees, which cost what they read and, if the map
-        says so, their evaluation. A forest that is not fitted is fitted on the training rows first.
-    scoring : str, callable or None
-        Score on validation rows, larger is better: a scikit-learn scorer, ``"ndcg@k"`` or ``"precision@k"`` by
-        query (pass ``qid``), or None for the estimator's own ``score``.
+        Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen.
+        "support": on the features that a node weighs itself. "held": also on the features that its rows hold already.
+        Both shrink the model of a node with few rows towards that of its parent, and drop features that the path of no
+        training row depends on. None predicts exactly as learned.
+    feature_map : None, forest or BoostedFeatureMap, default=None
+        None: stages are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
+        `BoostedFeatureMap`: stages are linear in the outputs of its trees. A tree costs what the features that it reads
+        cost, plus its evaluation if the map has evaluation costs. A forest that is not fitted is fitted on the training
+        rows.
+    scoring : str, callable or None, default=None
+        Score on validation rows, larger is better: a scikit-learn scorer or its name, ``"ndcg@k"`` or ``"precision@k"``
+        computed by query (pass ``qid`` to ``fit``), or None for the ``score`` method of the estimator.
     early_stopping : bool, default=False
-        Keep the parameters of the best validation score, and stop when it has not risen for a few rounds.
+        Whether to keep the parameters with the best validation score, and to stop when it has not risen for 5 rounds.
     validation_fraction : float, default=0.2
-        Share of the rows held out where validation is needed and ``fit`` is not given any.
+        Share of the training rows that is held out if validation rows are needed and not passed to ``fit``.
     max_iter : int, default=100
-        Rounds of the solver at most.
+        Maximum number of rounds of the solver.
     tol : float, default=0.05
-        Largest optimality residual at which the solver is content: the steepest slope left, in units of the slope
-        that a column equal to the target would have at first.
+        The solver stops when the optimality residual is at most this. The residual is the steepest remaining slope of
+        the objective, relative to the slope that a column equal to the target would have at zero weights.
     verbose : bool, default=False
-        Show a progress bar.
-    random_state : int, RandomState or None
-        Draws the validation rows; nothing else is random.
+        Whether to show a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines which rows are held out. Nothing else is random.
 
     Attributes
     ----------
     tree_ : LinearTree
-        The fitted nodes.
+        The fitted stages. The upper child of a stage is the next stage; rows below its threshold leave. With a feature
+        map they are linear in the outputs of its trees.
+    feature_map_ : BoostedFeatureMap or None
+        The feature map in use.
     objective_ : list of float
-        The objective at the start and after each round; it never rises.
+        The objective at the start and after each round. It never rises.
     residual_ : float
         The optimality residual at the end.
     converged_ : bool
-        Whether it is at most ``tol``.
+        Whether the residual is at most ``tol``.
     n_iter_ : int
-        Rounds done.
+        Number of rounds.
     validation_scores_ : list of float
-        Scores of the rounds, with early stopping.
-    feature_map_ : BoostedFeatureMap or None
-        The feature map in use.
+        Validation score after each round; empty without early stopping.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
     classes_ : ndarray of shape (n_classes,)
-        The classes, in the order of ``predict_proba``'s columns.
+        The classes, in the order of the columns of ``predict_proba``.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X had any.
+        Names of the columns, if X has names.
 
     References
     ----------
+    Chen, Xu, Weinberger, Chapelle, Kedem (2012). Classifier Cascade for Minimizing Feature Evaluation Cost. AISTATS.
+
     Xu, Kusner, Weinberger, Chen, Chapelle (2014). Classifier Cascades and Trees for Minimizing Feature Evaluation
-    Cost. JMLR 15, section 4.1; Chen, Xu, Weinberger, Chapelle, Kedem (2012). Classifier Cascade for Minimizing Feature
-    Evaluation Cost. AISTATS.
+    Cost. JMLR 15, section 4.1.
 
     Examples
     --------
-    Most rows are answered before the dear features are bought:
+    Rows of the common class leave before expensive features are bought:
 
     >>> from thrifty import CronusClassifier
     >>> from thrifty.datasets import make_ltr_skewed
@@ -108,5 +116,5 @@ class CronusClassifier(CascadeClassifier):
     True
     """
 
-    def _penalty(self, cost_model: CostModel, columns: np.ndarray, topology: Topology) -> Penalty:
-        return StagePenalty(cost_model, columns, topology)
+    def _design(self, cost_model: CostModel) -> Design:
+        return replace(super()._design(cost_model), penalty=StagePenalty)

@@ -3,23 +3,121 @@
 Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle. Classifier Cascades and Trees for Minimizing Feature
 Evaluation Cost. JMLR 15, 2014, section 3.
 
-All nodes of a tree are fitted together to the expected loss of its classifiers and the expected cost of what they
-acquire (eq. 12): rows are sent down softly, and the l0 norm of what a path uses is relaxed to a mixed norm, under
-which weights that share a feature on a path share its price. `models.expected_cost` holds the parts.
+All nodes of a tree are fitted together. They minimise the expected loss of their classifiers plus the expected cost of
+the features that rows acquire (eq. 12). In training, rows are sent down the tree softly, and the number of features
+used on a path is relaxed to a mixed norm of the weights, under which the nodes of a path share the cost of a feature.
 """
 
-from functools import partial
 from typing import Any
 
-from thrifty.models.expected_cost.estimator import ExpectedCostEstimator, Problem
-from thrifty.models.expected_cost.objective import Parameters
-from thrifty.models.expected_cost.structure import grown, pruned
+from thrifty.costs import CostModel
+from thrifty.models.expected_cost.design import Design
+from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.tasks import BudgetedClassifier, BudgetedRegressor
 
 
-class _CSTC(ExpectedCostEstimator):
-    """The algorithm, whatever the targets."""
+class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
+    """Cost-sensitive tree of linear regressors (CSTC).
+
+    All nodes are fitted together to minimise expected loss plus expected cost. A node sends rows with high scores to
+    its upper child and all others to its lower child, so that each path acquires only what its rows need. Training
+    sends rows down the tree with probabilities; prediction sends each row along one path, and charges it for the
+    features that it acquires.
+
+    Parameters
+    ----------
+    costs : array-like, dict, CostModel or None, default=None
+        Cost of acquiring each feature. None means a cost of 1 each.
+    cost_weight : float, default=0.01
+        Weight of the expected cost in the objective, per unit of cost. Columns and targets are standardised to unit
+        variance first.
+    max_depth : int, default=3
+        Number of levels of the tree, which has at most ``2**max_depth - 1`` nodes.
+    loss : {"squared"}, default="squared"
+        Loss of every node.
+    structure : {"full", "prune", "grow"}, default="full"
+        How the structure of the tree is chosen, before its weights are optimised. "full": the full tree. "prune": nodes
+        are removed from the full tree, from the bottom up, as long as the validation score does not fall. "grow":
+        starting with the root, the node that raises the validation score most is added, until none does.
+    l1_weight : float, default=1e-5
+        Weight of the l1 norm of all weights in the objective.
+    sharpness : float or None, default=None
+        Factor inside the sigmoid by which training sends rows softly to the upper or the lower child, for scores in
+        standard deviations of the target. The larger it is, the closer training is to the hard routing of prediction.
+        None means 20.
+    solver : {"joint", "block"}, default="joint"
+        "joint" optimises all nodes at once by L-BFGS. "block" is Algorithm 1 of the paper, one node at a time; it is
+        many times slower.
+    fine_tune : {"support", "held"} or None, default="support"
+        Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen.
+        "support": on the features that a node weighs itself. "held": also on the features that its rows hold already.
+        Both shrink the model of a node with few rows towards that of its parent, and drop features that the path of no
+        training row depends on. None predicts exactly as learned.
+    feature_map : None, forest or BoostedFeatureMap, default=None
+        None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
+        `BoostedFeatureMap`: nodes are linear in the outputs of its trees. A tree costs what the features that it reads
+        cost, plus its evaluation if the map has evaluation costs. A forest that is not fitted is fitted on the training
+        rows.
+    scoring : str, callable or None, default=None
+        Score on validation rows, larger is better: a scikit-learn scorer or its name, ``"ndcg@k"`` or ``"precision@k"``
+        computed by query (pass ``qid`` to ``fit``), or None for the ``score`` method of the estimator.
+    early_stopping : bool, default=False
+        Whether to keep the parameters with the best validation score, and to stop when it has not risen for 5 rounds.
+    validation_fraction : float, default=0.2
+        Share of the training rows that is held out if validation rows are needed and not passed to ``fit``.
+    max_iter : int, default=100
+        Maximum number of rounds of the solver.
+    tol : float, default=0.05
+        The solver stops when the optimality residual is at most this. The residual is the steepest remaining slope of
+        the objective, relative to the slope that a column equal to the target would have at zero weights.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines which rows are held out. Nothing else is random.
+
+    Attributes
+    ----------
+    tree_ : LinearTree
+        The fitted nodes. With a feature map they are linear in the outputs of its trees.
+    feature_map_ : BoostedFeatureMap or None
+        The feature map in use.
+    objective_ : list of float
+        The objective at the start and after each round. It never rises.
+    residual_ : float
+        The optimality residual at the end.
+    converged_ : bool
+        Whether the residual is at most ``tol``.
+    n_iter_ : int
+        Number of rounds.
+    validation_scores_ : list of float
+        Validation score after each round; empty without early stopping.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X has names.
+
+    References
+    ----------
+    Xu, Kusner, Weinberger, Chen, Chapelle (2014). Classifier Cascades and Trees for Minimizing Feature Evaluation
+    Cost. JMLR 15, section 3.
+
+    Examples
+    --------
+    A perfect model of the quadrants needs two signs, at a cost of 1 each, and one expensive feature, at a cost of 10,
+    for every row:
+
+    >>> from thrifty import CSTCRegressor
+    >>> from thrifty.datasets import make_quadrants
+    >>> data = make_quadrants(1000, random_state=0)
+    >>> model = CSTCRegressor(costs=data.costs, max_depth=3, cost_weight=1e-4).fit(data.X, data.y)
+    >>> round(model.score(data.X, data.y), 3), float(model.spend(data.X).mean())
+    (1.0, 12.0)
+    """
 
     def __init__(
         self,
@@ -60,197 +158,98 @@ class _CSTC(ExpectedCostEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _shape(self) -> Topology:
-        return Topology.full(self.max_depth)
-
-    def _structured(self, problem: Problem) -> tuple[Topology, Parameters]:
-        score = partial(self._validation_score, problem)
-        if self.structure == "prune":
-            return pruned(problem.objective, score)
-        if self.structure == "grow":
-            return grown(problem.objective, self.max_depth, score)
-        return super()._structured(problem)
-
-    def _validates(self) -> bool:
-        return super()._validates() or self.structure != "full"
-
-    def _choices(self) -> dict[str, tuple[Any, ...]]:
-        return super()._choices() | {"structure": ("full", "prune", "grow")}
-
-    def _whole_numbers(self) -> tuple[str, ...]:
-        return (*super()._whole_numbers(), "max_depth")
+    def _design(self, cost_model: CostModel) -> Design:
+        return Design.of(self, Topology.full(self.max_depth))
 
 
-class CSTCRegressor(_CSTC, BudgetedRegressor):
-    """Cost-sensitive tree of regressors: all nodes fitted together to their expected loss and cost.
+class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
+    """Cost-sensitive tree of linear classifiers (CSTC).
 
-    Rows that the root finds alike go on together, and each path acquires only what its rows need. Prediction routes
-    hard and charges exactly for what is acquired.
+    All nodes are fitted together to minimise expected loss plus expected cost. A node sends rows with high scores to
+    its upper child and all others to its lower child, so that each path acquires only what its rows need. Training
+    sends rows down the tree with probabilities; prediction sends each row along one path, and charges it for the
+    features that it acquires.
+
+    With more than two classes, a node has one score per class. All classes share its features, and rows are routed by
+    the first principal component of the scores.
 
     Parameters
     ----------
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
+    costs : array-like, dict, CostModel or None, default=None
+        Cost of acquiring each feature. None means a cost of 1 each.
     cost_weight : float, default=0.01
-        Penalty per unit of expected cost, on columns (and in regression targets) of unit variance.
+        Weight of the expected cost in the objective, per unit of cost. Columns are standardised to unit variance first.
     max_depth : int, default=3
-        Levels of the tree: at most ``2**max_depth - 1`` nodes, ``max_depth`` of them on a path.
-    loss : {"squared"}, default="squared"
-        Loss of every node.
-    structure : {"full", "prune", "grow"}, default="full"
-        The full tree; the full tree cut back from the bottom as long as the validation score does not fall; or the
-        root and whatever raises the validation score most, node by node. Chosen before the weights are optimised.
-    l1_weight : float, default=1e-5
-        Weight of the plain l1 norm of all weights.
-    sharpness : float or None
-        Factor within the sigmoid that sends rows up or down in training, for scores in standard deviations of the
-        target. The larger, the closer training is to the hard routing of prediction. ``None`` means 20.
-    solver : {"joint", "block"}, default="joint"
-        All nodes at once by L-BFGS, or the paper's Algorithm 1, one node at a time, which is many times slower.
-    fine_tune : {"support", "held"} or None, default="support"
-        Refit the answers without the cost penalty, on the features that a node weighs itself, or on everything that
-        is held there, draw them towards the answer of the node before where rows are few, and drop what no route
-        depends on. ``None`` answers just as it was learned.
-    feature_map : None, forest or BoostedFeatureMap
-        None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
-        `BoostedFeatureMap`: nodes are linear in the outputs of its trees, which cost what they read and, if the map
-        says so, their evaluation. A forest that is not fitted is fitted on the training rows first.
-    scoring : str, callable or None
-        Score on validation rows, larger is better: a scikit-learn scorer, ``"ndcg@k"`` or ``"precision@k"`` by
-        query (pass ``qid``), or None for the estimator's own ``score``.
-    early_stopping : bool, default=False
-        Keep the parameters of the best validation score, and stop when it has not risen for a few rounds.
-    validation_fraction : float, default=0.2
-        Share of the rows held out where validation is needed and ``fit`` is not given any.
-    max_iter : int, default=100
-        Rounds of the solver at most.
-    tol : float, default=0.05
-        Largest optimality residual at which the solver is content: the steepest slope left, in units of the slope
-        that a column equal to the target would have at first.
-    verbose : bool, default=False
-        Show a progress bar.
-    random_state : int, RandomState or None
-        Draws the validation rows; nothing else is random.
-
-    Attributes
-    ----------
-    tree_ : LinearTree
-        The fitted nodes.
-    objective_ : list of float
-        The objective at the start and after each round; it never rises.
-    residual_ : float
-        The optimality residual at the end.
-    converged_ : bool
-        Whether it is at most ``tol``.
-    n_iter_ : int
-        Rounds done.
-    validation_scores_ : list of float
-        Scores of the rounds, with early stopping.
-    feature_map_ : BoostedFeatureMap or None
-        The feature map in use.
-    cost_model_ : CostModel
-        The costs, aligned with the columns of X.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of str
-        Names of the columns, if X had any.
-
-    References
-    ----------
-    Xu, Kusner, Weinberger, Chen, Chapelle (2014). Classifier Cascades and Trees for Minimizing Feature Evaluation
-    Cost. JMLR 15, section 3.
-
-    Examples
-    --------
-    A perfect model of the quadrants needs two signs at 1 and one dear feature at 10 for every row, 12 in all:
-
-    >>> from thrifty import CSTCRegressor
-    >>> from thrifty.datasets import make_quadrants
-    >>> data = make_quadrants(1000, random_state=0)
-    >>> model = CSTCRegressor(costs=data.costs, max_depth=3, cost_weight=1e-4).fit(data.X, data.y)
-    >>> round(model.score(data.X, data.y), 3), float(model.spend(data.X).mean())
-    (1.0, 12.0)
-    """
-
-
-class CSTCClassifier(_CSTC, BudgetedClassifier):
-    """Cost-sensitive tree of classifiers: all nodes fitted together to their expected loss and cost.
-
-    Rows that the root finds alike go on together, and each path acquires only what its rows need. Prediction routes
-    hard and charges exactly for what is acquired. More than two classes share one selection of features and are routed
-    by the direction in which their scores vary most.
-
-    Parameters
-    ----------
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
-    cost_weight : float, default=0.01
-        Penalty per unit of expected cost, on columns (and in regression targets) of unit variance.
-    max_depth : int, default=3
-        Levels of the tree: at most ``2**max_depth - 1`` nodes, ``max_depth`` of them on a path.
+        Number of levels of the tree, which has at most ``2**max_depth - 1`` nodes.
     loss : {"squared", "logistic"}, default="squared"
-        Loss of every node. Squared loss takes targets of +-1, or one-hot for more classes; answers are calibrated to
-        log-odds either way.
+        Loss of every node. Squared loss uses targets of +-1, or one-hot targets for more than two classes. Unless
+        ``fine_tune`` is None, scores are calibrated to log-odds for both.
     structure : {"full", "prune", "grow"}, default="full"
-        The full tree; the full tree cut back from the bottom as long as the validation score does not fall; or the
-        root and whatever raises the validation score most, node by node. Chosen before the weights are optimised.
+        How the structure of the tree is chosen, before its weights are optimised. "full": the full tree. "prune": nodes
+        are removed from the full tree, from the bottom up, as long as the validation score does not fall. "grow":
+        starting with the root, the node that raises the validation score most is added, until none does.
     l1_weight : float, default=1e-5
-        Weight of the plain l1 norm of all weights.
-    sharpness : float or None
-        Factor within the sigmoid that sends rows up or down in training, for scores in standard deviations of the
-        target. The larger, the closer training is to the hard routing of prediction. ``None`` means 20 for squared
-        loss and 5 for logistic loss.
+        Weight of the l1 norm of all weights in the objective.
+    sharpness : float or None, default=None
+        Factor inside the sigmoid by which training sends rows softly to the upper or the lower child. The larger it is,
+        the closer training is to the hard routing of prediction. None means 20 for squared loss and 5 for logistic
+        loss.
     solver : {"joint", "block"}, default="joint"
-        All nodes at once by L-BFGS, or the paper's Algorithm 1, one node at a time, which is many times slower.
+        "joint" optimises all nodes at once by L-BFGS. "block" is Algorithm 1 of the paper, one node at a time; it is
+        many times slower.
     fine_tune : {"support", "held"} or None, default="support"
-        Refit the answers without the cost penalty, on the features that a node weighs itself, or on everything that
-        is held there, draw them towards the answer of the node before where rows are few, and drop what no route
-        depends on. ``None`` answers just as it was learned.
-    feature_map : None, forest or BoostedFeatureMap
+        Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen.
+        "support": on the features that a node weighs itself. "held": also on the features that its rows hold already.
+        Both shrink the model of a node with few rows towards that of its parent, and drop features that the path of no
+        training row depends on. None predicts exactly as learned.
+    feature_map : None, forest or BoostedFeatureMap, default=None
         None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
-        `BoostedFeatureMap`: nodes are linear in the outputs of its trees, which cost what they read and, if the map
-        says so, their evaluation. A forest that is not fitted is fitted on the training rows first.
-    scoring : str, callable or None
-        Score on validation rows, larger is better: a scikit-learn scorer, ``"ndcg@k"`` or ``"precision@k"`` by
-        query (pass ``qid``), or None for the estimator's own ``score``.
+        `BoostedFeatureMap`: nodes are linear in the outputs of its trees. A tree costs what the features that it reads
+        cost, plus its evaluation if the map has evaluation costs. A forest that is not fitted is fitted on the training
+        rows.
+    scoring : str, callable or None, default=None
+        Score on validation rows, larger is better: a scikit-learn scorer or its name, ``"ndcg@k"`` or ``"precision@k"``
+        computed by query (pass ``qid`` to ``fit``), or None for the ``score`` method of the estimator.
     early_stopping : bool, default=False
-        Keep the parameters of the best validation score, and stop when it has not risen for a few rounds.
+        Whether to keep the parameters with the best validation score, and to stop when it has not risen for 5 rounds.
     validation_fraction : float, default=0.2
-        Share of the rows held out where validation is needed and ``fit`` is not given any.
+        Share of the training rows that is held out if validation rows are needed and not passed to ``fit``.
     max_iter : int, default=100
-        Rounds of the solver at most.
+        Maximum number of rounds of the solver.
     tol : float, default=0.05
-        Largest optimality residual at which the solver is content: the steepest slope left, in units of the slope
-        that a column equal to the target would have at first.
+        The solver stops when the optimality residual is at most this. The residual is the steepest remaining slope of
+        the objective, relative to the slope that a column equal to the target would have at zero weights.
     verbose : bool, default=False
-        Show a progress bar.
-    random_state : int, RandomState or None
-        Draws the validation rows; nothing else is random.
+        Whether to show a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines which rows are held out. Nothing else is random.
 
     Attributes
     ----------
     tree_ : LinearTree
-        The fitted nodes.
+        The fitted nodes. With a feature map they are linear in the outputs of its trees.
+    feature_map_ : BoostedFeatureMap or None
+        The feature map in use.
     objective_ : list of float
-        The objective at the start and after each round; it never rises.
+        The objective at the start and after each round. It never rises.
     residual_ : float
         The optimality residual at the end.
     converged_ : bool
-        Whether it is at most ``tol``.
+        Whether the residual is at most ``tol``.
     n_iter_ : int
-        Rounds done.
+        Number of rounds.
     validation_scores_ : list of float
-        Scores of the rounds, with early stopping.
-    feature_map_ : BoostedFeatureMap or None
-        The feature map in use.
+        Validation score after each round; empty without early stopping.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
     classes_ : ndarray of shape (n_classes,)
-        The classes, in the order of ``predict_proba``'s columns.
+        The classes, in the order of the columns of ``predict_proba``.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X had any.
+        Names of the columns, if X has names.
 
     References
     ----------
@@ -259,13 +258,57 @@ class CSTCClassifier(_CSTC, BudgetedClassifier):
 
     Examples
     --------
+    A larger cost weight spends less:
+
     >>> from thrifty import CSTCClassifier
     >>> from thrifty.datasets import load_heart
     >>> heart = load_heart()
-    >>> dear, cheap = (
+    >>> expensive, cheap = (
     ...     CSTCClassifier(costs=heart.costs, max_depth=2, cost_weight=weight).fit(heart.X, heart.y)
     ...     for weight in (1e-4, 1e-2)
     ... )
-    >>> bool(cheap.spend(heart.X).mean() < dear.spend(heart.X).mean())
+    >>> bool(cheap.spend(heart.X).mean() < expensive.spend(heart.X).mean())
     True
     """
+
+    def __init__(
+        self,
+        *,
+        costs: Any = None,
+        cost_weight: float = 0.01,
+        max_depth: int = 3,
+        loss: str = "squared",
+        structure: str = "full",
+        l1_weight: float = 1e-5,
+        sharpness: float | None = None,
+        solver: str = "joint",
+        fine_tune: str | None = "support",
+        feature_map: Any = None,
+        scoring: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        max_iter: int = 100,
+        tol: float = 0.05,
+        verbose: bool = False,
+        random_state: Any = None,
+    ):
+        self.costs = costs
+        self.cost_weight = cost_weight
+        self.max_depth = max_depth
+        self.loss = loss
+        self.structure = structure
+        self.l1_weight = l1_weight
+        self.sharpness = sharpness
+        self.solver = solver
+        self.fine_tune = fine_tune
+        self.feature_map = feature_map
+        self.scoring = scoring
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _design(self, cost_model: CostModel) -> Design:
+        return Design.of(self, Topology.full(self.max_depth))

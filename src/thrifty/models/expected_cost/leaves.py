@@ -1,44 +1,51 @@
-"""Leaves in closed form (eq. 14-16).
+"""Leaves in closed form (eq. 14 to 16).
 
-Nothing depends on a leaf's scores but its own loss, so that with squared loss and the auxiliaries of Lemma 1 held,
-its weights solve a ridge regression with a penalty per feature. Fitting and moving the auxiliaries take turns.
+The scores of a leaf influence only its own loss. With squared loss and fixed auxiliary variables (Lemma 1), its
+weights solve a ridge regression with one penalty per column:
+
+    minimise over w, b   sum over rows i of v[i] * (x[i] @ w + b - y[i])^2  +  sum over j of h[j] * w[j]^2 / 2
+
+where v is the loss weight times the probability to reach the leaf, and h the curvature of the penalties. The fit
+alternates between this regression and the update of the auxiliary variables.
 """
 
 import numpy as np
 
-from thrifty.models.expected_cost.objective import Objective, Parameters
+from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.penalties import SMALLEST
+from thrifty.models.expected_cost.tree_parameters import Parameters
 
 ROUNDS = 30
-RIDGE = 1e-9  # of the largest variance, for columns that tell the same
-STILL = 1e-4  # largest change of a weight in a round after which a leaf is done
+RIDGE = 1e-9  # added to the diagonal, as a share of its largest entry, so that identical columns can be solved for
+SMALL_CHANGE = 1e-4  # a leaf is done when no weight changes by more in a round
 
 
 def fit_leaves(
-    objective: Objective, parameters: Parameters, leaves: np.ndarray, *, from_here: bool = False
+    objective: Objective, parameters: Parameters, leaves: np.ndarray, *, warm_start: bool = False
 ) -> Parameters:
-    """Return the parameters with the weights and intercepts of these leaves fitted, all others as they are.
+    """Return parameters in which the weights and intercepts of some leaves are fitted, with all others fixed.
 
-    The leaves begin anew, from a plain ridge regression, or `from_here`, where weights at zero stay there.
+    With `warm_start`, the fit begins at the given weights, and weights that are zero stay zero. Otherwise it begins
+    with a ridge regression in which all auxiliary variables are those of weights equal to 1.
     """
     soft = objective.traverse(parameters)
     regressions = {k: _Regression(objective, soft.reach[:, k]) for k in leaves}
     weights, intercepts = parameters.weights.copy(), parameters.intercepts.copy()
-    if not from_here:
-        weights[leaves] = 1.0  # auxiliaries of one: a plain ridge
+    if not warm_start:
+        weights[leaves] = 1.0
     for _ in range(ROUNDS):
         squares = np.einsum("kmd,kmd->kd", weights, weights)
         curvature = objective.curvature(squares, soft)
         before = weights[leaves].copy()
         for k, regression in regressions.items():
             weights[k], intercepts[k] = regression.solve(curvature[k], squares[k] > 0)
-        if np.abs(weights[leaves] - before).max(initial=0.0) < STILL:
+        if np.abs(weights[leaves] - before).max(initial=0.0) < SMALL_CHANGE:
             break
     return Parameters(weights, intercepts, parameters.thresholds, parameters.directions)
 
 
 class _Regression:
-    """Weighted least squares with a penalty per feature."""
+    """Weighted least squares with one penalty per column."""
 
     def __init__(self, objective: Objective, reach: np.ndarray):
         weight = objective.loss_weight * reach
@@ -51,7 +58,7 @@ class _Regression:
         self.cross = 2.0 * (centred.T @ (np.sqrt(weight)[:, None] * (targets - self.target_mean)))
 
     def solve(self, curvature: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return weights (m, d), those that are not free or all but zero exactly zero, and intercepts (m,)."""
+        """Return weights (m, d) and intercepts (m,). Weights that are not `free` or negligible are exactly zero."""
         kept = np.flatnonzero(free)
         weights = np.zeros((self.cross.shape[1], len(free)))
         if not kept.size:

@@ -1,9 +1,13 @@
-"""Expected loss plus expected cost of a tree of classifiers, softly traversed (eq. 12, 19 and 22).
+"""The objective: expected loss plus relaxed expected cost of a softly traversed tree (eq. 12, 19 and 22).
 
-    sum over rows and nodes of  probability * loss   +   l1_weight * |weights|   +   cost_weight * penalty
+    sum over rows i and nodes k of  loss_weight[i] * p[i, k] * loss(scores[i, k], targets[i])
+    + l1_weight * sum of |weights|  +  cost_weight * penalty
 
-Scores of all nodes are one product X @ W', derivatives one product R' @ X, so that an evaluation costs two matrix
-products however many nodes there are; what lies between them is one pass over the scores (`kernels.soft_tree`).
+p[i, k] is the probability that row i reaches node k or, if `by_exit`, that it leaves there. With m scores, |weights|
+is the norm of the m weights of a node for a column.
+
+The scores of all nodes are one product X @ W', the gradient is one product R' @ X. So an evaluation takes two matrix
+products, whatever the number of nodes, and one pass over the scores between them (`kernels.soft_tree`).
 """
 
 from dataclasses import dataclass, replace
@@ -11,51 +15,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.soft_tree import ascend_rows, descend_rows
+from thrifty.kernels.soft_tree import ascend_rows
 from thrifty.kernels.threads import over_rows
 from thrifty.models.expected_cost.penalties import DIGITS, SMALLEST, Penalty
 from thrifty.models.expected_cost.topology import Topology
-
-FIELDS = ("weights", "intercepts", "thresholds", "directions")
-
-
-@dataclass(frozen=True, eq=False)
-class Parameters:
-    """What a tree of classifiers has to learn; K nodes, m scores, d features.
-
-    A row goes above node k where directions[k] @ scores exceeds thresholds[k]; with one score, its direction is 1.
-    """
-
-    weights: np.ndarray  # (K, m, d)
-    intercepts: np.ndarray  # (K, m)
-    thresholds: np.ndarray  # (K,)
-    directions: np.ndarray  # (K, m)
-
-    def of(self, nodes: np.ndarray) -> "Parameters":
-        """Return copies of the parameters of some nodes."""
-        return Parameters(self.weights[nodes], self.intercepts[nodes], self.thresholds[nodes], self.directions[nodes])
-
-    def with_nodes(self, nodes: np.ndarray, theirs: "Parameters") -> "Parameters":
-        """Return these parameters with those of some nodes replaced."""
-        changed = replace(self, **{name: getattr(self, name).copy() for name in FIELDS})
-        for name in FIELDS:
-            getattr(changed, name)[nodes] = getattr(theirs, name)
-        return changed
-
-    def squares(self) -> np.ndarray:
-        """Squared weights, summed over the scores: (K, d)."""
-        return np.einsum("kmd,kmd->kd", self.weights, self.weights)
+from thrifty.models.expected_cost.traversal import Traversal, traverse
+from thrifty.models.expected_cost.tree_parameters import Parameters
 
 
 class Auxiliaries(NamedTuple):
-    """Where the roots of the objective are held (Lemma 1): those of the cost penalty and those of the l1 norm."""
+    """Auxiliary variables of Lemma 1.
 
-    roots: np.ndarray
-    magnitudes: np.ndarray  # (K, d)
+    Attributes
+    ----------
+    unit_norms : ndarray of shape (K, u) or (1, u)
+        Those of the cost penalty.
+    weight_norms : ndarray of shape (K, d)
+        Those of the l1 norm.
+    """
+
+    unit_norms: np.ndarray
+    weight_norms: np.ndarray
 
 
 class Evaluation(NamedTuple):
-    """Value and gradient of the objective, and the shares of rows at each node and exit."""
+    """Value of the objective, its gradient by kind of parameter, and the masses of nodes and terminal elements."""
 
     value: float
     weights: np.ndarray
@@ -65,31 +49,66 @@ class Evaluation(NamedTuple):
     exit_mass: np.ndarray
 
 
-class Appraisal(NamedTuple):
-    """The objective's value and its derivatives by scores and thresholds; of the penalties, the curvature."""
+class ScoreGradient(NamedTuple):
+    """Value of the objective with its derivatives with respect to scores and thresholds.
+
+    Attributes
+    ----------
+    value : float
+    by_score : ndarray of shape (n, K * m)
+    by_threshold : ndarray of shape (K,)
+    curvature : ndarray of shape (K, d)
+        The gradient of the penalties with respect to the weights is curvature * weights.
+    """
 
     value: float
-    residual: np.ndarray  # (n, K * m)
-    by_threshold: np.ndarray  # (K,)
-    curvature: np.ndarray  # (K, d)
+    by_score: np.ndarray
+    by_threshold: np.ndarray
+    curvature: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """The problem that a tree of classifiers is fitted to."""
+    """The function of the parameters that a tree is fitted to minimise.
 
-    X: np.ndarray  # (n, d), columns of unit variance about 0
-    targets: np.ndarray  # (n, m)
-    weight: np.ndarray  # (n,) share of each row in what is expected to be paid; sums to one
-    loss_weight: np.ndarray  # (n,) the same times its class weight
+    Attributes
+    ----------
+    X : ndarray of shape (n, d)
+        Columns with mean 0 and unit variance.
+    targets : ndarray of shape (n, m)
+    weight : ndarray of shape (n,)
+        Share of each row in the expected cost; sums to 1.
+    loss_weight : ndarray of shape (n,)
+        Weight of each row in the loss: `weight` times the weight of its class.
+    topology : Topology
+    penalty : Penalty
+    cost_weight : float
+    l1_weight : float
+    sharpness : float
+        Factor inside the sigmoid of the soft traversal.
+    logistic : bool
+        Whether the loss is logistic, else it is the squared error.
+    by_exit : bool, default=False
+        Whether the loss of a node counts for the rows that leave there, else for all rows that reach it.
+    upper_sign : float, default=1.0
+        Which rows go to the upper child, if there is one score: 1 for high scores, -1 for low scores. Cascades use -1
+        if the class with target -1 is the rare one, because the rare class continues.
+    """
+
+    X: np.ndarray
+    targets: np.ndarray
+    weight: np.ndarray
+    loss_weight: np.ndarray
     topology: Topology
     penalty: Penalty
     cost_weight: float
     l1_weight: float
     sharpness: float
     logistic: bool
-    by_exit: bool = False  # a node's loss counts for those who end there, not for all who come by
-    facing: float = 1.0  # 1 or -1: which end of a single score is above the threshold
+    by_exit: bool = False
+    upper_sign: float = 1.0
+
+    # Forward: scores, traversal, value
 
     def scores(self, parameters: Parameters) -> np.ndarray:
         """Return the scores of all nodes: (n, K * m)."""
@@ -99,144 +118,138 @@ class Objective:
         scores += parameters.intercepts.ravel()
         return scores
 
-    def traverse(self, parameters: Parameters, scores: np.ndarray | None = None) -> "Traversal":
+    def traverse(self, parameters: Parameters, scores: np.ndarray | None = None) -> Traversal:
         """Send all rows softly down the tree."""
-        return Traversal.of(self, parameters, self.scores(parameters) if scores is None else scores)
-
-    def auxiliaries(self, parameters: Parameters, mass: np.ndarray, least: float = 0.0) -> Auxiliaries:
-        """Return where the objective's roots are at these parameters, no less than `least`."""
-        squares = parameters.squares()
-        roots = self.penalty.roots(squares, mass)
-        return Auxiliaries(np.maximum(roots, least), np.maximum(np.sqrt(squares), least))
+        scores = self.scores(parameters) if scores is None else scores
+        return traverse(self.topology, parameters, scores, self.weight, self.sharpness)
 
     def value(self, parameters: Parameters) -> float:
-        """Return the objective itself."""
-        return self.appraise(parameters, self.traverse(parameters)).value
+        """Return the objective."""
+        return self.score_gradient(parameters, self.traverse(parameters)).value
 
-    def evaluate(self, parameters: Parameters, held_at: Auxiliaries | None = None) -> Evaluation:
-        """Return value and gradient of the bound that touches the objective at `held_at`, or of the objective."""
+    # Backward: derivatives
+
+    def evaluate(self, parameters: Parameters, auxiliaries: Auxiliaries | None = None) -> Evaluation:
+        """Return value and gradient of the objective or, for fixed `auxiliaries`, of its upper bound (Lemma 1)."""
         soft = self.traverse(parameters)
-        value, residual, by_threshold, curvature = self.appraise(parameters, soft, held_at)
-        by_weights = product(residual.T.astype(self.X.dtype, copy=False), self.X).reshape(parameters.weights.shape)
+        value, by_score, by_threshold, curvature = self.score_gradient(parameters, soft, auxiliaries)
+        by_weights = product(by_score.T.astype(self.X.dtype, copy=False), self.X).reshape(parameters.weights.shape)
         return Evaluation(
             value=value,
             weights=by_weights + curvature[:, None, :] * parameters.weights,
-            intercepts=residual.sum(axis=0).reshape(parameters.intercepts.shape),
+            intercepts=by_score.sum(axis=0).reshape(parameters.intercepts.shape),
             thresholds=by_threshold,
             mass=soft.mass,
             exit_mass=soft.exit_mass,
         )
 
-    def appraise(self, parameters: Parameters, soft: "Traversal", held_at: Auxiliaries | None = None) -> Appraisal:
-        """Return the value and what a gradient is made of, short of the product with X."""
+    def score_gradient(
+        self, parameters: Parameters, soft: Traversal, auxiliaries: Auxiliaries | None = None
+    ) -> ScoreGradient:
+        """Return the value and all parts of the gradient that do not need a product with X."""
         squares = parameters.squares()
-        held_at = held_at or self.auxiliaries(parameters, soft.mass)
-        bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, held_at.roots)
-        magnitudes = held_at.magnitudes
-        shrink = np.divide(self.l1_weight, magnitudes, out=np.zeros_like(magnitudes), where=magnitudes > 0)
-        loss, residual, by_threshold = soft.pull_back(
-            self.price_weight * bound.node_price, self.price_weight * bound.exit_price
+        auxiliaries = auxiliaries or self.auxiliaries(parameters, soft.mass)
+        bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, auxiliaries.unit_norms)
+        norms = auxiliaries.weight_norms
+        l1_curvature = np.divide(self.l1_weight, norms, out=np.zeros_like(norms), where=norms > 0)
+        loss, by_score, by_threshold = self.backward(
+            parameters, soft, self.price_weight * bound.node_price, self.price_weight * bound.exit_price
         )
-        l1 = 0.5 * (np.sum(shrink * squares) + self.l1_weight * magnitudes.sum())
+        l1 = 0.5 * (np.sum(l1_curvature * squares) + self.l1_weight * norms.sum())
         value = loss + l1 + self.price_weight * bound.value
-        return Appraisal(value, residual, by_threshold, self.price_weight * bound.curvature + shrink)
+        return ScoreGradient(value, by_score, by_threshold, self.price_weight * bound.curvature + l1_curvature)
 
-    def curvature(self, squares: np.ndarray, soft: "Traversal") -> np.ndarray:
-        """Return the curvature of the penalties by each weight (K, d), held where they touch at these squares."""
-        roots = np.maximum(self.penalty.roots(squares, soft.mass), SMALLEST)
-        bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, roots)
-        return self.price_weight * bound.curvature + self.l1_weight / np.maximum(np.sqrt(squares), SMALLEST)
+    def backward(
+        self, parameters: Parameters, soft: Traversal, node_price: np.ndarray, exit_price: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the expected loss, and the derivatives of the objective with respect to scores and thresholds.
 
-    def sample(self, size: int) -> "Objective":
-        """Return the objective of at most `size` rows, evenly spread."""
-        if len(self.X) <= size:
-            return self
-        rows = np.linspace(0, len(self.X) - 1, size).astype(int)
-        weight, loss_weight = self.weight[rows], self.loss_weight[rows]
-        kept = weight.sum()
-        return replace(
-            self, X=self.X[rows], targets=self.targets[rows], weight=weight / kept, loss_weight=loss_weight / kept
-        )
-
-    def along(self, topology: Topology) -> "Objective":
-        """Return the objective of another tree."""
-        return replace(self, topology=topology, penalty=self.penalty.along(topology))
-
-    def first_price(self, parameters: Parameters, evaluation: Evaluation) -> np.ndarray:
-        """Return what the penalties charge for the first bit of each weight that is zero: (K, d)."""
-        reluctance = self.penalty.reluctance(parameters.squares(), evaluation.mass, evaluation.exit_mass)
-        return self.l1_weight + self.price_weight * reluctance
-
-    @property
-    def price_weight(self) -> float:
-        """The cost weight of prices relative to the dearest, rounded as those are."""
-        return float(f"{self.cost_weight * self.penalty.dearest:.{DIGITS}g}")
-
-    @property
-    def loss_curvature(self) -> float:
-        """Second derivative of the loss by a weight, at most, where all rows reach a node."""
-        return (0.25 if self.logistic else 2.0) * self.loss_weight.sum()
-
-    @property
-    def steepest(self) -> float:
-        """The slope of the loss by the weight of a column that equals the target, where nothing is known yet."""
-        scale = np.sqrt(self.loss_weight @ (self.targets**2).sum(axis=1) * self.loss_weight.sum())
-        return max((0.5 if self.logistic else 2.0) * float(scale), np.finfo(float).tiny)
-
-    def largest_cost_weight(self) -> float:
-        """Return the cost weight at which a single node would buy nothing that has a price, the loss being squared."""
-        centred = self.targets - self.loss_weight @ self.targets / self.loss_weight.sum()
-        slopes = 2.0 * np.linalg.norm(self.X.T @ (self.loss_weight[:, None] * centred), axis=1)
-        return self.penalty.steepest_per_cost(slopes) / (self.penalty.dearest or 1.0)
-
-
-class Traversal(NamedTuple):
-    """All rows on their soft way down the tree."""
-
-    objective: Objective
-    parameters: Parameters
-    scores: np.ndarray
-    sigma: np.ndarray
-    reach: np.ndarray  # (n, K) probability that a row reaches a node
-    mass: np.ndarray  # (K,) its mean
-    exit_mass: np.ndarray  # (K, 2) share of rows that leave above and below each node
-
-    @classmethod
-    def of(cls, objective: Objective, parameters: Parameters, scores: np.ndarray) -> "Traversal":
-        """Compute the probabilities."""
-        topology, K = objective.topology, objective.topology.n_nodes
-        sigma, reach = np.empty((len(scores), K)), np.empty((len(scores), K))
-
-        def descend(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-            mass, exit_mass = np.zeros(K), np.zeros((K, 2))
-            descend_rows(
-                scores, objective.weight, topology.upper, topology.lower, parameters.directions,
-                parameters.thresholds, objective.sharpness, first, last, sigma, reach, mass, exit_mass,
-            )  # fmt: skip
-            return mass, exit_mass
-
-        masses, exit_masses = zip(*over_rows(descend, len(scores)), strict=True)
-        return cls(objective, parameters, scores, sigma, reach, sum(masses), sum(exit_masses))
-
-    def pull_back(self, node_price: np.ndarray, exit_price: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the expected loss and the derivatives of the objective by the scores and the thresholds."""
-        objective, topology = self.objective, self.objective.topology
-        residual = np.empty_like(self.scores)
+        `node_price` (K,) and `exit_price` (K, 2) are the derivatives of the penalty with respect to the masses.
+        """
+        topology = self.topology
+        by_score = np.empty_like(soft.scores)
 
         def ascend(first: int, last: int) -> tuple[float, np.ndarray]:
             by_threshold = np.zeros(topology.n_nodes)
             loss = ascend_rows(
-                self.scores, objective.targets, objective.weight, objective.loss_weight, topology.upper, topology.lower,
-                self.parameters.directions, objective.sharpness, self.sigma, self.reach, node_price, exit_price,
-                objective.logistic, objective.by_exit, first, last, residual, by_threshold,
+                soft.scores, self.targets, self.weight, self.loss_weight, topology.upper, topology.lower,
+                parameters.directions, self.sharpness, soft.sigma, soft.reach, node_price, exit_price,
+                self.logistic, self.by_exit, first, last, by_score, by_threshold,
             )  # fmt: skip
             return loss, by_threshold
 
-        losses, by_thresholds = zip(*over_rows(ascend, len(self.scores)), strict=True)
-        return sum(losses), residual, sum(by_thresholds)
+        losses, by_thresholds = zip(*over_rows(ascend, len(soft.scores)), strict=True)
+        return sum(losses), by_score, sum(by_thresholds)
+
+    # The penalties
+
+    def auxiliaries(self, parameters: Parameters, mass: np.ndarray, smallest: float = 0.0) -> Auxiliaries:
+        """Return the auxiliary variables at which the bound is exact, but at least `smallest`."""
+        squares = parameters.squares()
+        unit_norms = self.penalty.norms(squares, mass)
+        return Auxiliaries(np.maximum(unit_norms, smallest), np.maximum(np.sqrt(squares), smallest))
+
+    def curvature(self, squares: np.ndarray, soft: Traversal) -> np.ndarray:
+        """Return the curvature (K, d) of the penalties' bound that is exact at weights with these squares."""
+        unit_norms = np.maximum(self.penalty.norms(squares, soft.mass), SMALLEST)
+        bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, unit_norms)
+        return self.price_weight * bound.curvature + self.l1_weight / np.maximum(np.sqrt(squares), SMALLEST)
+
+    def slope_at_zero(self, parameters: Parameters, evaluation: Evaluation) -> np.ndarray:
+        """Return the derivative (K, d) of the penalties with respect to the norm of each weight that is zero.
+
+        A weight stays zero as long as the slope of the loss is not steeper.
+        """
+        cost_slope = self.penalty.slope_at_zero(parameters.squares(), evaluation.mass, evaluation.exit_mass)
+        return self.l1_weight + self.price_weight * cost_slope
+
+    @property
+    def price_weight(self) -> float:
+        """Cost weight of unit costs that are divided by the largest one; rounded as those are."""
+        return float(f"{self.cost_weight * self.penalty.largest_unit_cost:.{DIGITS}g}")
+
+    def largest_cost_weight(self) -> float:
+        """Return the smallest cost weight at which a single node with squared loss buys nothing that has a price."""
+        centred = self.targets - self.loss_weight @ self.targets / self.loss_weight.sum()
+        slopes = 2.0 * np.linalg.norm(self.X.T @ (self.loss_weight[:, None] * centred), axis=1)
+        return self.penalty.largest_gain_per_cost(slopes) / (self.penalty.largest_unit_cost or 1.0)
+
+    # Scales of the loss
+
+    @property
+    def loss_curvature(self) -> float:
+        """Upper bound of the second derivative of the loss with respect to a weight of a node that all rows reach."""
+        return (0.25 if self.logistic else 2.0) * self.loss_weight.sum()
+
+    @property
+    def slope_scale(self) -> float:
+        """Slope of the loss at zero weights with respect to the weight of a column that equals the target."""
+        scale = np.sqrt(self.loss_weight @ (self.targets**2).sum(axis=1) * self.loss_weight.sum())
+        return max((0.5 if self.logistic else 2.0) * float(scale), np.finfo(float).tiny)
+
+    # Related objectives
+
+    def with_topology(self, topology: Topology) -> "Objective":
+        """Return the objective of another tree."""
+        return replace(self, topology=topology, penalty=self.penalty.with_topology(topology))
+
+    def sample(self, size: int) -> "Objective":
+        """Return the objective of at most `size` rows, evenly spaced."""
+        if len(self.X) <= size:
+            return self
+        rows = np.linspace(0, len(self.X) - 1, size).astype(int)
+        weight, loss_weight = self.weight[rows], self.loss_weight[rows]
+        total = weight.sum()
+        return replace(
+            self, X=self.X[rows], targets=self.targets[rows], weight=weight / total, loss_weight=loss_weight / total
+        )
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a @ b, silently: in single precision a BLAS may also compute on what lies beyond small arrays."""
+    """Return a @ b without warnings.
+
+    Some BLAS libraries also compute on memory beyond small single-precision arrays, and then report invalid values
+    that are not part of the result.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
         return a @ b

@@ -1,14 +1,19 @@
-"""What a tree's weights can be expected to cost, relaxed from counting to norms (eq. 11).
+"""Expected cost of a tree, relaxed from counting features to norms of weights (eq. 11).
 
-A unit is paid by whatever first uses it, so the weights of everything that requires it share a norm. The two
-relaxations differ in which weights share it:
+The expected cost counts, for every path, the units that the path uses. This count is not continuous. The relaxation
+replaces "unit u is used" by the norm of all weights that require u. With w[k, j] the weight of column j at node k
+(for several scores, the norm of its weights) and c[u] the cost of unit u, the two penalties are
 
-- :class:`PathPenalty` (eq. 12, 19, 22): those on one way through the tree; ways are weighted by how many take them;
-- :class:`StagePenalty` (section 4.1, Cronus): those of all stages, each weighted by how many reach it.
+- `PathPenalty` (eq. 12, 19 and 22), with p[e] the share of rows that leave at the terminal element e:
+  sum over e of p[e] * sum over u of c[u] * sqrt(sum of w[k, j]^2 over nodes k on the path to e, columns j that need u)
+- `StagePenalty` (section 4.1, Cronus), with p[k] the share of rows that reach stage k:
+  sum over u of c[u] * sqrt(sum of p[k]^2 * w[k, j]^2 over all stages k, columns j that need u)
 
-Both are sums of  weight * unit cost * sqrt(g)  with g quadratic in the weights, made smooth by Lemma 1 (eq. 13),
-    sqrt(g) = min over z of (g / z + z) / 2.
-Held at some z, a penalty is quadratic in the weights and an upper bound of itself that touches where z = sqrt(g).
+Square roots have kinks at zero. Lemma 1 (eq. 13) replaces them by a smooth upper bound:
+
+    sqrt(g) = min over z > 0 of (g / z + z) / 2
+
+For fixed auxiliary variables z the bound is quadratic in the weights, and it equals the penalty where z = sqrt(g).
 """
 
 from abc import ABC, abstractmethod
@@ -21,25 +26,45 @@ from scipy import sparse
 from thrifty.costs import CostModel
 from thrifty.models.expected_cost.topology import Topology
 
-SMALLEST = 1e-4  # values below this count as zero
-MIXES = 30  # rounds of looking for columns that are cheap together
-DIGITS = 12  # of a price relative to the dearest; fewer than a float has, for cents to give what dollars give
+SMALLEST = 1e-4  # norms below this count as zero, as in section 3.4
+GAIN_ROUNDS = 30  # rounds of the search for columns that are cheap together
+DIGITS = 12  # digits of a unit cost relative to the largest; dollars and cents then give the same model
 
 
 class Bound(NamedTuple):
-    """A penalty held at some auxiliaries, at certain masses: its value and what it is made of."""
+    """The upper bound of a penalty for fixed auxiliary variables, with its derivatives.
+
+    Attributes
+    ----------
+    value : float
+    curvature : ndarray of shape (K, d)
+        The gradient with respect to the weights is curvature * weights.
+    node_price : ndarray of shape (K,)
+        Derivative with respect to the mass of each node.
+    exit_price : ndarray of shape (K, 2)
+        Derivative with respect to the mass of each terminal element.
+    """
 
     value: float
-    curvature: np.ndarray  # (K, d) its gradient by the weights is curvature * weights
-    node_price: np.ndarray  # (K,) derivatives by the mass of each node
-    exit_price: np.ndarray  # (K, 2) derivatives by the mass of each terminal element
+    curvature: np.ndarray
+    node_price: np.ndarray
+    exit_price: np.ndarray
 
 
 class Penalty(ABC):
-    """Units and their costs, and what both relaxations are asked for.
+    """Base of the two penalties: which columns require which units, and what units cost.
 
-    Features are given by their `columns` in the cost model. Units take their order from them, and are priced relative
-    to the dearest, so that sums over units come out the same to the last bit however the cost model orders and counts.
+    Units are sorted by the columns that require them, and unit costs are divided by the largest one and rounded. Sums
+    over units are then bit for bit the same, whatever the order of units and the unit of money in the cost model.
+
+    Parameters
+    ----------
+    cost_model : CostModel
+        Costs of the columns that the nodes weigh.
+    columns : ndarray of int, shape (d,)
+        Position in the cost model of each column of the objective.
+    topology : Topology
+        Shape of the tree.
     """
 
     def __init__(self, cost_model: CostModel, columns: np.ndarray, topology: Topology):
@@ -49,110 +74,114 @@ class Penalty(ABC):
         first, count = requirement[:, units].argmax(axis=0), requirement[:, units].sum(axis=0)
         units = units[np.lexsort((cost_model.unit_costs[units], count, first))]
         unit_costs = cost_model.unit_costs[units]
-        self.dearest = float(unit_costs.max(initial=0.0))
-        self.unit_costs = np.round(unit_costs / self.dearest, DIGITS) if units.size else unit_costs
+        self.largest_unit_cost = float(unit_costs.max(initial=0.0))
+        self.unit_costs = np.round(unit_costs / self.largest_unit_cost, DIGITS) if units.size else unit_costs
         self.requirement = sparse.csr_array(requirement[:, units].astype(float))  # (d, u)
 
     @abstractmethod
-    def roots(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """Return the norms of the weights that share units, the auxiliaries at which a bound touches."""
+    def norms(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Return the square roots in the penalty. They are the auxiliary variables at which the bound is exact."""
 
     @abstractmethod
-    def bound(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray, held_at: np.ndarray) -> Bound:
-        """Return the upper bound that touches where the roots are `held_at`."""
+    def bound(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray, auxiliaries: np.ndarray) -> Bound:
+        """Return the upper bound of Lemma 1 for fixed auxiliary variables."""
 
     @abstractmethod
-    def reluctance(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
-        """Return what the first bit of each weight that is zero costs (K, d): units that nothing uses yet."""
+    def slope_at_zero(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
+        """Return the derivative (K, d) with respect to the norm of each weight that is zero.
 
-    def faint(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """Mark the weights (K, d) that count as zero."""
+        It is the expected cost of the units that the weight requires and that no other weight pays for yet.
+        """
+
+    def negligible(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Mark the weights (K, d) that are small enough to count as zero."""
         return squares < SMALLEST**2
 
-    def along(self, topology: Topology) -> Self:
+    def with_topology(self, topology: Topology) -> Self:
         """Return the penalty of another tree."""
         other = copy(self)
         other.topology = topology
         return other
 
-    def on(self, columns: np.ndarray) -> Self:
-        """Return the penalty of some columns only; the others are taken to have no weight anywhere."""
+    def for_columns(self, columns: np.ndarray) -> Self:
+        """Return the penalty of some columns; the weights of all others are taken to be zero."""
         some = copy(self)
         some.requirement = self.requirement[columns]
         return some
 
     def per_unit(self, squares: np.ndarray) -> np.ndarray:
-        """Sum squared weights (K, d) over everything that requires each unit: (K, u)."""
+        """Sum squared weights (K, d) over the columns that require each unit: (K, u)."""
         return (self.requirement.T @ squares.T).T
 
-    def per_feature(self, unit_weights: np.ndarray) -> np.ndarray:
-        """Sum over the units that each feature requires: (., u) to (., d)."""
-        return (self.requirement @ unit_weights.T).T
+    def per_feature(self, unit_values: np.ndarray) -> np.ndarray:
+        """Sum values of units (., u) over the units that each column requires: (., d)."""
+        return (self.requirement @ unit_values.T).T
 
-    def steepest_per_cost(self, slopes: np.ndarray) -> float:
-        """Return the largest gain per cost of weights from zero, at these slopes (d,) of the loss, in a single node.
+    def largest_gain_per_cost(self, slopes: np.ndarray) -> float:
+        """Return the maximum over w of  slopes @ w / penalty(w)  for a single node, approximately.
 
-        Columns that share units are cheaper together than one by one. Lemma 1 turns the best mix of them into
-        repeated least squares, each of which does no worse than the one before.
+        `slopes` (d,) are the norms of the gradient of the loss at w = 0. Columns that share units are cheaper together
+        than one by one. For fixed auxiliary variables the best w is proportional to slopes / curvature. The search
+        alternates between this w and the auxiliary variables, and never gets worse.
         """
         prices = self.per_feature(self.unit_costs[None])[0]
         priced = prices > 0
         best = np.max(slopes[priced] / prices[priced], initial=np.finfo(float).tiny)
         weights = np.where(priced, slopes, 0.0)
-        for _ in range(MIXES):
-            roots = np.sqrt(self.per_unit(weights[None] ** 2))[0]
-            best = max(best, slopes @ weights / max(roots @ self.unit_costs, np.finfo(float).tiny))
-            curvature = self.per_feature(self.unit_costs[None] / np.maximum(roots, np.finfo(float).tiny))[0]
+        for _ in range(GAIN_ROUNDS):
+            norms = np.sqrt(self.per_unit(weights[None] ** 2))[0]
+            best = max(best, slopes @ weights / max(norms @ self.unit_costs, np.finfo(float).tiny))
+            curvature = self.per_feature(self.unit_costs[None] / np.maximum(norms, np.finfo(float).tiny))[0]
             weights = np.divide(slopes, curvature, out=np.zeros_like(weights), where=priced & (curvature > 0))
             weights /= max(weights.max(initial=0.0), np.finfo(float).tiny)
         return float(best)
 
 
 class PathPenalty(Penalty):
-    """Each way through the tree pays for the units used on it, weighted by the share of rows that take it."""
+    """Cost of the units used on each path, weighted by the share of rows that take the path (CSTC and CSCC)."""
 
-    def roots(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """Return the norms (K, u) of the weights on the way to each node, the auxiliaries at which a bound touches."""
+    def norms(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Return the norms (K, u) of the weights on the path to each node, by unit."""
         return np.sqrt(self.topology.lineage @ self.per_unit(squares))
 
-    def bound(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray, held_at: np.ndarray) -> Bound:
-        """Return the upper bound that touches where the roots are `held_at`."""
-        prices = np.divide(self.unit_costs, held_at, out=np.zeros_like(held_at), where=held_at > 0)
+    def bound(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray, auxiliaries: np.ndarray) -> Bound:
+        """Return the upper bound of Lemma 1 for fixed auxiliary variables (K, u)."""
+        prices = np.divide(self.unit_costs, auxiliaries, out=np.zeros_like(auxiliaries), where=auxiliaries > 0)
         on_path = self.topology.lineage @ self.per_unit(squares)
-        path_price = 0.5 * (np.einsum("ku,ku->k", prices, on_path) + held_at @ self.unit_costs)
-        taken = exit_mass.sum(axis=1)
-        curvature = self.per_feature(self.topology.lineage.T @ (taken[:, None] * prices))
+        path_price = 0.5 * (np.einsum("ku,ku->k", prices, on_path) + auxiliaries @ self.unit_costs)
+        leaving = exit_mass.sum(axis=1)
+        curvature = self.per_feature(self.topology.lineage.T @ (leaving[:, None] * prices))
         exit_price = np.where(self.topology.ends, path_price[:, None], 0.0)
-        return Bound(float(taken @ path_price), curvature, np.zeros(len(taken)), exit_price)
+        return Bound(float(leaving @ path_price), curvature, np.zeros(len(leaving)), exit_price)
 
-    def reluctance(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
-        """Return what the first bit of each weight that is zero costs (K, d): units that its paths do not yet use."""
-        unused = self.unit_costs * (self.roots(squares, mass) == 0)
-        taken = exit_mass.sum(axis=1)
-        return self.per_feature(self.topology.lineage.T @ (taken[:, None] * unused))
+    def slope_at_zero(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
+        """Return the expected cost (K, d) of the units that a weight requires and its paths do not use yet."""
+        unused = self.unit_costs * (self.norms(squares, mass) == 0)
+        leaving = exit_mass.sum(axis=1)
+        return self.per_feature(self.topology.lineage.T @ (leaving[:, None] * unused))
 
 
 class StagePenalty(Penalty):
-    """Each unit is paid once for the whole cascade, every stage's weights counting by the share of rows it sees."""
+    """Cost of the units used in a cascade, with weights scaled by the share of rows that reach their stage (Cronus)."""
 
-    def roots(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """Return the norms (1, u) of all stages' weights, each times its mass."""
+    def norms(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Return the norms (1, u) of the scaled weights of all stages, by unit."""
         return np.sqrt(mass**2 @ self.per_unit(squares))[None]
 
-    def bound(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray, held_at: np.ndarray) -> Bound:
-        """Return the upper bound that touches where the roots are `held_at`."""
-        prices = np.divide(self.unit_costs, held_at, out=np.zeros_like(held_at), where=held_at > 0)[0]
+    def bound(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray, auxiliaries: np.ndarray) -> Bound:
+        """Return the upper bound of Lemma 1 for fixed auxiliary variables (1, u)."""
+        prices = np.divide(self.unit_costs, auxiliaries, out=np.zeros_like(auxiliaries), where=auxiliaries > 0)[0]
         stage_price = self.per_unit(squares) @ prices
-        value = 0.5 * (mass**2 @ stage_price + held_at[0] @ self.unit_costs)
+        value = 0.5 * (mass**2 @ stage_price + auxiliaries[0] @ self.unit_costs)
         curvature = mass[:, None] ** 2 * self.per_feature(prices[None])
         return Bound(float(value), curvature, mass * stage_price, np.zeros((len(mass), 2)))
 
-    def reluctance(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
-        """Return what the first bit of each weight that is zero costs (K, d): units that no stage uses yet."""
-        unused = self.unit_costs * (self.roots(squares, mass) == 0)
+    def slope_at_zero(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
+        """Return the expected cost (K, d) of the units that a weight requires and no stage uses yet."""
+        unused = self.unit_costs * (self.norms(squares, mass) == 0)
         return mass[:, None] * self.per_feature(unused)
 
-    def faint(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """Mark the weights (K, d) that count as zero, also since hardly a row gets to where they are."""
-        unpaid = self.roots(squares, mass) < SMALLEST
-        return super().faint(squares, mass) | (self.per_feature(unpaid.astype(float)) > 0)
+    def negligible(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Mark the weights (K, d) that count as zero, also because they require a unit whose norm is negligible."""
+        unpaid = self.norms(squares, mass) < SMALLEST
+        return super().negligible(squares, mass) | (self.per_feature(unpaid.astype(float)) > 0)

@@ -1,11 +1,10 @@
-"""The shape of a tree of classifiers: which node follows which, and where rows leave it.
+"""Shape of a tree of classifiers: the children of each node, and the places where rows leave the tree.
 
-A side of a node without a child ends in a terminal element, where rows leave with the node's answer; a leaf has a
-single one. A cascade is a tree in which every stage but the last has one child, above, and one terminal element,
-below.
+A node has an upper and a lower side. A side without a child ends in a terminal element: rows that take this side leave
+the tree with the prediction of the node. A leaf has a single terminal element. A cascade is a tree in which every
+stage but the last has a child on its upper side and a terminal element on its lower side.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,19 +17,20 @@ UPPER, LOWER = 0, 1
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """Children of each node, -1 where a side ends in a terminal element; parents come before their children."""
+    """Children of each of K nodes. A parent has a smaller number than its children.
+
+    Attributes
+    ----------
+    upper, lower : ndarray of int, shape (K,)
+        The child on each side; -1 if the side ends in a terminal element.
+    """
 
     upper: np.ndarray
     lower: np.ndarray
 
     @classmethod
-    def of(cls, upper: Sequence[int], lower: Sequence[int]) -> "Topology":
-        """Return the tree with these children."""
-        return cls(np.array(upper, dtype=np.int64), np.array(lower, dtype=np.int64))
-
-    @classmethod
     def full(cls, depth: int) -> "Topology":
-        """Return the full binary tree with this many levels, numbered level by level."""
+        """Return the full binary tree with `depth` levels, numbered level by level."""
         n_nodes = 2**depth - 1
         first = 2 * np.arange(n_nodes) + 1
         inner = first < n_nodes
@@ -38,22 +38,22 @@ class Topology:
 
     @classmethod
     def cascade(cls, n_stages: int) -> "Topology":
-        """Return a chain of stages: above the threshold a row goes on, below it leaves."""
+        """Return a chain of stages: rows above the threshold continue, rows below it leave."""
         return cls(np.append(np.arange(1, n_stages), END), np.full(n_stages, END))
 
     @property
     def n_nodes(self) -> int:
-        """Return the number of classifiers."""
+        """Number of nodes, K."""
         return len(self.upper)
 
     @property
     def parent(self) -> np.ndarray:
-        """The node before each node, -1 before the root."""
+        """Parent of each node, -1 for the root."""
         return self._ancestry[0]
 
     @property
     def depth(self) -> np.ndarray:
-        """Levels below the root."""
+        """Depth of each node, 0 for the root."""
         return self._ancestry[1]
 
     @cached_property
@@ -62,12 +62,12 @@ class Topology:
 
     @cached_property
     def inner(self) -> np.ndarray:
-        """Mark the nodes that route, those with a child."""
+        """Mark the nodes that have a child, and therefore a threshold: (K,) bool."""
         return (self.upper != END) | (self.lower != END)
 
     @cached_property
     def lineage(self) -> np.ndarray:
-        """Mark, in row k, the nodes on the way from the root to node k, itself included: (K, K) bool."""
+        """Mark, in row k, the nodes on the path from the root to node k, both included: (K, K) bool."""
         lines = np.eye(self.n_nodes, dtype=bool)
         for k in range(1, self.n_nodes):
             lines[k] |= lines[self.parent[k]]
@@ -75,12 +75,15 @@ class Topology:
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """Mark the sides on which rows leave: (K, 2) bool, above and below; a leaf's only exit counts as above."""
+        """Mark the terminal elements: (K, 2) bool, upper and lower side. That of a leaf counts as upper."""
         ends = np.column_stack([self.upper == END, self.lower == END])
         ends[~self.inner, LOWER] = False
         return ends
 
     def keep(self, kept: np.ndarray) -> "Topology":
-        """Return the tree of some nodes, closed under parents; sides that lead to others end."""
-        place = np.append(np.where(kept, np.cumsum(kept) - 1, END), END)
-        return Topology(place[self.upper[kept]], place[self.lower[kept]])
+        """Return the tree of the nodes marked in `kept`; sides that led to other nodes become terminal elements.
+
+        The parent of a kept node must be kept too.
+        """
+        new_number = np.append(np.where(kept, np.cumsum(kept) - 1, END), END)
+        return Topology(new_number[self.upper[kept]], new_number[self.lower[kept]])

@@ -12,7 +12,7 @@ FOLDS = (1, 2)
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_cascades_are_above_trees_where_relevance_is_rare():
+def test_cascades_are_better_than_trees_if_relevant_documents_are_rare():
     """Figure 7: at equal spend, Precision@5 of CSCC and of Cronus is above that of CSTC."""
     if not list_datasets()["mq2008"]:
         pytest.skip("mq2008 is not in the folder named by THRIFTY_DATA")

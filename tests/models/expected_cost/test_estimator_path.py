@@ -1,4 +1,4 @@
-"""A sweep of cost weights, each model from where the one before ended, against fits from the start."""
+"""``path``: models for several cost weights, compared with separate fits."""
 
 import numpy as np
 import pytest
@@ -30,18 +30,18 @@ ALL_MODELS = pytest.mark.parametrize("model", MODELS, ids=["regression", "square
 
 
 @ALL_MODELS
-def test_a_sweep_is_as_good_as_its_fits_alone(model):
+def test_a_path_is_as_good_as_separate_fits(model):
     X, y = data(model)
     models = model.path(X, y, cost_weights=[0.001, 0.02, 0.005])
     assert [warm.cost_weight for warm in models] == [0.02, 0.005, 0.001]
-    alone = [clone(warm).fit(X, y) for warm in models]
-    for warm, cold in zip(models, alone, strict=True):
+    separate = [clone(warm).fit(X, y) for warm in models]
+    for warm, cold in zip(models, separate, strict=True):
         assert warm.objective_[-1] <= 1.05 * cold.objective_[-1]
-    np.testing.assert_array_equal(models[-1].predict(X), alone[-1].predict(X))
+    np.testing.assert_array_equal(models[-1].predict(X), separate[-1].predict(X))
 
 
 @ALL_MODELS
-def test_a_sweep_runs_from_buying_least_to_buying_most(model):
+def test_a_path_goes_from_low_to_high_spend(model):
     X, y = data(model)
     models = model.path(X, y)
     spends = [each.spend(X).mean() for each in models]
@@ -52,7 +52,7 @@ def test_a_sweep_runs_from_buying_least_to_buying_most(model):
     assert np.diff(spends).min() > -0.1 * max(spends)
 
 
-def test_a_sweep_begins_where_a_single_node_buys_nothing_even_of_what_is_cheap_together():
+def test_at_the_first_cost_weight_a_single_node_does_not_even_buy_a_bundle():
     random = np.random.default_rng(0)
     aim = random.normal(size=200)
     X = aim[:, None] + random.normal(size=(200, 6))
@@ -62,7 +62,7 @@ def test_a_sweep_begins_where_a_single_node_buys_nothing_even_of_what_is_cheap_t
     assert second.spend(X).min() == 10
 
 
-def test_a_sweep_leaves_the_model_that_it_was_asked_of_as_it_was():
+def test_a_path_does_not_change_the_estimator():
     model = clone(MODELS[0])
     before = model.get_params()
     (fitted,) = model.path(*data(model), cost_weights=[0.02])
@@ -72,6 +72,6 @@ def test_a_sweep_leaves_the_model_that_it_was_asked_of_as_it_was():
 
 
 @pytest.mark.parametrize("cost_weights", [[], 0.1, [0.1, -1.0], ["much"]])
-def test_cost_weights_that_are_none_are_refused(cost_weights):
+def test_bad_cost_weights_are_refused(cost_weights):
     with pytest.raises(ValueError, match=r"^CSTCRegressor: cost_weight"):
         MODELS[0].path(*data(MODELS[0]), cost_weights=cost_weights)

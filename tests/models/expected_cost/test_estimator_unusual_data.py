@@ -1,4 +1,4 @@
-"""Input at the edge of sense gives a sound model, or one clear error."""
+"""Unusual data and settings give a sound model, or a clear error."""
 
 import warnings
 
@@ -31,51 +31,51 @@ def rows(n=N, d=D):
 
 
 def fitted(model, X, aim, **options):
-    """Fit a model, to the sign of the aim where it classifies; not having converged is no failure here."""
+    """Fit a model, a classifier to whether the aim is above its median; ignore missing convergence."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, aim if is_regressor(model) else aim > np.median(aim), **options)
 
 
-def sound(model, X):
-    """Assert that rows are answered, and pay for what they acquire and nothing else."""
+def check_sound(model, X):
+    """Assert that all rows get a finite score, and read and pay for exactly what they acquire."""
     outcome = model.acquire(X)
     assert np.isfinite(outcome.score).all()
     np.testing.assert_allclose(outcome.spend, model.cost_model_.of(outcome.acquired))
-    blinded = np.where(outcome.acquired, X, np.nan)
-    np.testing.assert_array_equal(model.predict(blinded), outcome.prediction)
+    masked = np.where(outcome.acquired, X, np.nan)
+    np.testing.assert_array_equal(model.predict(masked), outcome.prediction)
     assert (np.diff(model.objective_) <= 0).all()
     return outcome
 
 
-ODD_COLUMNS = {
+UNUSUAL_COLUMNS = {
     "constant": lambda X: np.column_stack([X[:, :3], np.ones(N), np.full(N, 1e9)]),
     "all constant": np.ones_like,
     "copies": lambda X: X[:, [0, 0, 0, 1, 1]],
     "two values": np.sign,
-    "holes": lambda X: np.where(np.random.default_rng(1).random(X.shape) < 0.3, np.nan, X),
-    "never there": lambda X: np.column_stack([X[:, :4], np.full(N, np.nan)]),
+    "missing values": lambda X: np.where(np.random.default_rng(1).random(X.shape) < 0.3, np.nan, X),
+    "all missing": lambda X: np.column_stack([X[:, :4], np.full(N, np.nan)]),
     "single precision": lambda X: X.astype(np.float32),
-    "far away": lambda X: 1e6 + X,
+    "far from zero": lambda X: 1e6 + X,
     "tiny": lambda X: 1e-30 * X,
     "few rows": lambda X: X[:4],
     "repeated rows": lambda X: X[np.arange(N) % 4],
 }
 
 
-@pytest.mark.parametrize("columns", ODD_COLUMNS)
-def test_odd_columns(model, columns):
+@pytest.mark.parametrize("columns", UNUSUAL_COLUMNS)
+def test_unusual_columns(model, columns):
     X, aim = rows()
-    X = ODD_COLUMNS[columns](X)
-    outcome = sound(fitted(model, X, aim[: len(X)]), X)
-    never = np.nanmax(X, axis=0, initial=-np.inf) == np.nanmin(X, axis=0, initial=np.inf)
-    assert not outcome.acquired[:, never].any()
+    X = UNUSUAL_COLUMNS[columns](X)
+    outcome = check_sound(fitted(model, X, aim[: len(X)]), X)
+    constant = np.nanmax(X, axis=0, initial=-np.inf) == np.nanmin(X, axis=0, initial=np.inf)
+    assert not outcome.acquired[:, constant].any()
 
 
 def test_a_constant_target():
     X, _ = rows()
     model = fitted(CSTCRegressor(costs=COSTS), X, np.full(N, 0.1))
-    np.testing.assert_allclose(sound(model, X).prediction, 0.1)
+    np.testing.assert_allclose(check_sound(model, X).prediction, 0.1)
     assert not model.spend(X).any()
 
 
@@ -88,19 +88,19 @@ def test_one_class(name):
 
 def test_fewer_rows_than_columns(model):
     X, aim = rows(n=8, d=30)
-    sound(fitted(model.set_params(costs=None), X, aim), X)
+    check_sound(fitted(model.set_params(costs=None), X, aim), X)
 
 
 def test_a_cost_weight_so_large_that_nothing_is_bought(model):
     X, aim = rows()
-    outcome = sound(fitted(model.set_params(cost_weight=1e9), X, aim), X)
+    outcome = check_sound(fitted(model.set_params(cost_weight=1e9), X, aim), X)
     assert not outcome.spend.any()
     assert not outcome.acquired[:, np.array(COSTS) > 0].any()
 
 
 def test_everything_is_free(model):
     X, aim = rows()
-    outcome = sound(fitted(model.set_params(costs=np.zeros(D), cost_weight=1.0), X, aim), X)
+    outcome = check_sound(fitted(model.set_params(costs=np.zeros(D), cost_weight=1.0), X, aim), X)
     assert outcome.acquired.any()
     assert not outcome.spend.any()
 
@@ -108,30 +108,30 @@ def test_everything_is_free(model):
 def test_everything_requires_one_unit(model):
     X, aim = rows()
     costs = CostModel([None] * D, bundles={"visit": (range(D), 3.0)})
-    assert set(sound(fitted(model.set_params(costs=costs), X, aim), X).spend) <= {0.0, 3.0}
+    assert set(check_sound(fitted(model.set_params(costs=costs), X, aim), X).spend) <= {0.0, 3.0}
 
 
-def test_one_row_weighs_as_much_as_all_others_and_more(model):
+def test_one_row_has_a_huge_weight(model):
     X, aim = rows()
-    sound(fitted(model, X, aim, sample_weight=np.where(np.arange(N) < 1, 1e6, 1.0)), X)
+    check_sound(fitted(model, X, aim, sample_weight=np.where(np.arange(N) < 1, 1e6, 1.0)), X)
 
 
 @pytest.mark.parametrize("sharpness", [1e-6, 1e6])
-def test_rows_that_go_either_way_or_but_one(model, sharpness):
-    """With steps instead of sigmoids some branches get no row at all."""
+def test_extreme_sharpness(model, sharpness):
+    """If sigmoids are nearly steps, some branches get no row."""
     X, aim = rows()
-    sound(fitted(model.set_params(sharpness=sharpness, max_iter=10), X, aim), X)
+    check_sound(fitted(model.set_params(sharpness=sharpness, max_iter=10), X, aim), X)
 
 
 def test_no_penalty_at_all(model):
     X, aim = rows()
-    sound(fitted(model.set_params(cost_weight=0.0, l1_weight=0.0), X, aim), X)
+    check_sound(fitted(model.set_params(cost_weight=0.0, l1_weight=0.0), X, aim), X)
 
 
 @pytest.mark.parametrize("fine_tune", ["held", None])
-def test_other_answers(model, fine_tune):
+def test_other_fine_tuning(model, fine_tune):
     X, aim = rows()
-    sound(fitted(model.set_params(fine_tune=fine_tune), X, aim), X)
+    check_sound(fitted(model.set_params(fine_tune=fine_tune), X, aim), X)
 
 
 def test_single_precision_is_as_good(model):
@@ -155,6 +155,6 @@ def test_single_precision_is_as_good(model):
         ({"costs": [1.0]}, "costs has 1 entries but X has 5 features"),
     ],
 )
-def test_bad_settings_are_named(model, setting, message):
+def test_bad_parameters_are_refused(model, setting, message):
     with pytest.raises(ValueError, match=f"^{type(model).__name__}: {message}"):
         fitted(model.set_params(**setting), *rows())

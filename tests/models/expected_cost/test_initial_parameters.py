@@ -1,4 +1,4 @@
-"""Where the descent starts: section 3.4.2, level by level, each node as if the tree ended there."""
+"""Initial parameters (section 3.4.2): level by level, each node as if the tree ended there."""
 
 from dataclasses import replace
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from models.expected_cost.problems import KINDS, draw, pose
+from thrifty.models.expected_cost.initial_parameters import even_split, fit_as_leaves, initial_parameters
 from thrifty.models.expected_cost.leaves import fit_leaves
-from thrifty.models.expected_cost.start import even_split, start, start_nodes
 
 SHAPES = [(kind, shape) for kind, shapes in KINDS.items() for shape in shapes]
 
@@ -22,10 +22,13 @@ def problem(request):
 @pytest.mark.parametrize(("kind", "shape"), SHAPES)
 def test_each_node_is_fitted_as_if_the_tree_ended_there(kind, shape, m):
     objective = pose(kind, shape, "bundles", m=m, n=200, cost_weight=0.05).objective
-    begun, depth = start(objective), objective.topology.depth
+    initial, depth = initial_parameters(objective), objective.topology.depth
     for level in range(depth.max() + 1):
         kept = depth <= level
-        cut, above = objective.along(objective.topology.keep(objective.topology.depth <= level)), begun.of(kept)
+        cut, above = (
+            objective.with_topology(objective.topology.keep(objective.topology.depth <= level)),
+            initial.take(kept),
+        )
         leaves = np.flatnonzero(cut.topology.depth == level)
         np.testing.assert_allclose(fit_leaves(cut, above, leaves).weights, above.weights, atol=1e-12)
         np.testing.assert_allclose(fit_leaves(cut, above, leaves).intercepts, above.intercepts, atol=1e-12)
@@ -35,47 +38,47 @@ def test_each_node_is_fitted_as_if_the_tree_ended_there(kind, shape, m):
 @pytest.mark.parametrize(("kind", "shape"), SHAPES)
 def test_thresholds_send_half_of_the_rows_either_way(kind, shape, m):
     objective = pose(kind, shape, m=m, n=200, cost_weight=0.05).objective
-    begun = start(objective)
-    soft = objective.traverse(begun)
+    initial = initial_parameters(objective)
+    soft = objective.traverse(initial)
     scores = soft.scores.reshape(len(soft.scores), -1, m)
     for k in range(objective.topology.n_nodes):
         here = objective.weight * soft.reach[:, k]
-        above = here @ (scores[:, k] @ begun.directions[k] > begun.thresholds[k])
+        above = here @ (scores[:, k] @ initial.directions[k] > initial.thresholds[k])
         assert abs(above / here.sum() - 0.5) <= here.max() / here.sum()
 
 
-def test_rows_are_told_apart_along_the_direction_of_most_variance():
+def test_the_direction_is_the_first_principal_component_of_the_scores():
     objective = pose(m=3, n=200, cost_weight=0.05).objective
-    begun = start(objective)
-    soft = objective.traverse(begun)
+    initial = initial_parameters(objective)
+    soft = objective.traverse(initial)
     scores = soft.scores.reshape(len(soft.scores), -1, 3)
     random = np.random.default_rng(0).normal(size=(3, 500))
     random /= np.linalg.norm(random, axis=0)
     for k in range(objective.topology.n_nodes):
         covariance = np.cov(scores[:, k].T, aweights=objective.weight * soft.reach[:, k])
-        own = begun.directions[k]
+        own = initial.directions[k]
         assert np.linalg.norm(own) == pytest.approx(1.0)
         assert own @ covariance @ own >= np.einsum("ir,ij,jr->r", random, covariance, random).max() - 1e-12
         assert own[np.abs(own).argmax()] > 0
 
 
-@pytest.mark.parametrize("facing", [1.0, -1.0])
-def test_a_single_score_is_read_the_way_the_objective_faces(facing):
-    objective = replace(pose("cscc", "cascade").objective, facing=facing)
-    np.testing.assert_array_equal(start(objective).directions, facing)
+@pytest.mark.parametrize("upper_sign", [1.0, -1.0])
+def test_the_direction_of_a_single_score_is_the_upper_sign(upper_sign):
+    objective = replace(pose("cscc", "cascade").objective, upper_sign=upper_sign)
+    np.testing.assert_array_equal(initial_parameters(objective).directions, upper_sign)
 
 
-def test_the_start_leaves_nothing_to_chance():
+def test_initial_parameters_are_deterministic():
     objective = pose(m=3).objective
-    first, second = start(objective), start(replace(objective))
+    first, second = initial_parameters(objective), initial_parameters(replace(objective))
     for name in ("weights", "intercepts", "thresholds", "directions"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
 
 
-def test_other_nodes_stay_as_they_are():
-    objective = pose("cstc", "odd").objective
+def test_other_nodes_do_not_change():
+    objective = pose("cstc", "irregular").objective
     before = draw(objective)
-    after, others = start_nodes(objective, before, np.array([4])), np.arange(7) != 4
+    after, others = fit_as_leaves(objective, before, np.array([4])), np.arange(7) != 4
     np.testing.assert_array_equal(after.weights[others], before.weights[others])
     np.testing.assert_array_equal(after.thresholds[others], before.thresholds[others])
     assert (after.weights[4] != before.weights[4]).any()
@@ -94,11 +97,11 @@ def test_other_nodes_stay_as_they_are():
         ([1.0, 2.0], [0, 0], 1.5),
     ],
 )
-def test_an_even_split_lies_between_two_values_if_there_are_two(values, weight, cut):
+def test_an_even_split_lies_between_two_different_values_if_there_are_any(values, weight, cut):
     assert even_split(np.array(values), np.array(weight, dtype=float)) == pytest.approx(cut)
 
 
-def test_a_sample_stands_for_all_rows():
+def test_a_sample_represents_all_rows():
     objective = pose("cscc", "cascade", n=3000, cost_weight=0.05).objective
     sample = objective.sample(1000)
     assert len(sample.X) == len(np.unique(sample.X, axis=0)) == 1000

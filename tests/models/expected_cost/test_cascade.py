@@ -1,4 +1,4 @@
-"""CSCC and Cronus as users meet them."""
+"""CSCC and Cronus as users call them."""
 
 import numpy as np
 import pytest
@@ -16,22 +16,22 @@ def skewed():
     return make_ltr_skewed(40, n_features=30, random_state=0)
 
 
-NEEDLE_COSTS = [1.0, 20.0, 1.0, 1.0, 1.0]
+RARE_CLASS_COSTS = [1.0, 20.0, 1.0, 1.0, 1.0]
 
 
-def needle(n=3000, seed=0):
-    """One row in twenty-five is positive; a cheap column tells most of the rest apart, a dear one the last."""
+def with_rare_class(n=3000, seed=0):
+    """One row in twenty-five is positive; a cheap column identifies most of the others, an expensive one the rest."""
     random = np.random.default_rng(seed)
     y = random.random(n) < 0.04
     cheap = np.where(y, 2.0, np.where(random.random(n) < 0.9, -2.0, 2.0)) + 0.5 * random.normal(size=n)
-    dear = np.where(y, 2.0, -2.0) + 0.5 * random.normal(size=n)
-    return np.column_stack([cheap, dear, random.normal(size=(n, 3))]), y
+    expensive = np.where(y, 2.0, -2.0) + 0.5 * random.normal(size=n)
+    return np.column_stack([cheap, expensive, random.normal(size=(n, 3))]), y
 
 
-def test_most_negatives_leave_before_the_dear_column_is_bought():
-    X, y = needle()
-    X_test, y_test = needle(seed=1)
-    acquisition = CSCCClassifier(costs=NEEDLE_COSTS, n_stages=3, cost_weight=0.01).fit(X, y).acquire(X_test)
+def test_most_negatives_leave_before_the_expensive_column_is_bought():
+    X, y = with_rare_class()
+    X_test, y_test = with_rare_class(seed=1)
+    acquisition = CSCCClassifier(costs=RARE_CLASS_COSTS, n_stages=3, cost_weight=0.01).fit(X, y).acquire(X_test)
     assert acquisition.acquired[y_test, 1].mean() > 0.95
     assert acquisition.acquired[~y_test, 1].mean() < 0.3
     assert average_precision_score(y_test, acquisition.score) > 0.95
@@ -39,9 +39,9 @@ def test_most_negatives_leave_before_the_dear_column_is_bought():
 
 @pytest.mark.parametrize("cascade", CASCADES)
 def test_a_larger_cost_weight_spends_less(cascade):
-    X, y = needle()
+    X, y = with_rare_class()
     weights = (1e-3, 1e-2, 0.3)
-    models = [cascade(costs=NEEDLE_COSTS, n_stages=3, cost_weight=weight).fit(X, y) for weight in weights]
+    models = [cascade(costs=RARE_CLASS_COSTS, n_stages=3, cost_weight=weight).fit(X, y) for weight in weights]
     spends = [model.spend(X).mean() for model in models]
     assert spends[0] > spends[1] > spends[2]
 
@@ -56,8 +56,8 @@ def test_stages_form_a_chain(cascade, skewed):
 
 
 @pytest.mark.parametrize("cascade", CASCADES)
-def test_the_rare_class_goes_on_whatever_it_is_called(cascade):
-    X, y = needle()
+def test_the_rare_class_continues_whatever_its_name_is(cascade):
+    X, y = with_rare_class()
     ends = []
     for rare, common in (("z", "a"), ("a", "z")):
         labels = np.where(y, rare, common)
@@ -67,8 +67,8 @@ def test_the_rare_class_goes_on_whatever_it_is_called(cascade):
 
 
 @pytest.mark.parametrize("cascade", CASCADES)
-def test_class_weights_find_more_of_the_rare(cascade):
-    X, y = needle()
+def test_balanced_class_weights_raise_the_recall_of_the_rare_class(cascade):
+    X, y = with_rare_class()
     X = X[:, [0, 2, 3]]
     recalls = [
         cascade(n_stages=2, cost_weight=1e-4, class_weight=w).fit(X, y).predict(X)[y].mean() for w in (None, "balanced")
@@ -80,7 +80,7 @@ def test_class_weights_find_more_of_the_rare(cascade):
 
 
 @pytest.mark.parametrize("cascade", CASCADES)
-def test_stages_can_read_trees(cascade, skewed):
+def test_stages_can_use_a_feature_map(cascade, skewed):
     forest = GradientBoostingRegressor(n_estimators=15, max_depth=2, random_state=0).fit(skewed.X, skewed.y)
     model = cascade(costs=skewed.costs, n_stages=3, cost_weight=1e-5, feature_map=forest).fit(skewed.X, skewed.y)
     assert average_precision_score(skewed.y, model.decision_function(skewed.X)) > 3 * skewed.y.mean()
@@ -95,14 +95,14 @@ def test_cronus_and_cscc_are_different_models(skewed):
     assert not np.array_equal(one.spend(skewed.X), other.spend(skewed.X))
 
 
-def test_replicated_negatives_cost_no_time_but_count(skewed):
-    """Copies are merged: ten of them weigh as much as one row of weight ten."""
+def test_replicated_rows_count_as_weighted_rows(skewed):
+    """Ten copies of a row are merged into one row of weight ten."""
     rows, first = np.unique(np.column_stack([skewed.X, skewed.y]), axis=0, return_index=True)
     count = np.unique(np.column_stack([skewed.X, skewed.y]), axis=0, return_counts=True)[1]
     assert len(rows) < len(skewed.y) / 5
     weighted = CSCCClassifier(costs=skewed.costs, n_stages=2).fit(skewed.X[first], skewed.y[first], sample_weight=count)
-    whole = CSCCClassifier(costs=skewed.costs, n_stages=2).fit(skewed.X, skewed.y)
-    np.testing.assert_array_equal(whole.spend(skewed.X), weighted.spend(skewed.X))
+    replicated = CSCCClassifier(costs=skewed.costs, n_stages=2).fit(skewed.X, skewed.y)
+    np.testing.assert_array_equal(replicated.spend(skewed.X), weighted.spend(skewed.X))
 
 
 def test_bad_parameters_are_refused(skewed):
@@ -116,9 +116,9 @@ def test_bad_parameters_are_refused(skewed):
             CSCCClassifier(**parameters).fit(skewed.X, skewed.y)
 
 
-def test_one_stage_is_one_classifier():
-    X, y = needle()
-    costs = CostModel(NEEDLE_COSTS)
+def test_a_cascade_of_one_stage_equals_a_tree_of_one_node():
+    X, y = with_rare_class()
+    costs = CostModel(RARE_CLASS_COSTS)
     cascade = CSCCClassifier(costs=costs, n_stages=1, cost_weight=1e-3).fit(X, y)
     tree = CSTCClassifier(costs=costs, max_depth=1, cost_weight=1e-3).fit(X, y)
     np.testing.assert_allclose(cascade.decision_function(X), tree.decision_function(X))

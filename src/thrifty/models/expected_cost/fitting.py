@@ -1,0 +1,87 @@
+"""From a problem to a fitted estimator: choose the structure, solve, and build the tree that predicts."""
+
+import warnings
+from copy import copy
+from functools import partial
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from thrifty.metrics.scoring import scorer_of
+from thrifty.models.expected_cost.block_solver import solve_by_blocks
+from thrifty.models.expected_cost.hardening import FineTune, linear_nodes
+from thrifty.models.expected_cost.joint_solver import Solution, solve_jointly
+from thrifty.models.expected_cost.monitor import Monitor
+from thrifty.models.expected_cost.objective import Objective
+from thrifty.models.expected_cost.problem import Problem
+from thrifty.models.expected_cost.structure import grown, pruned
+from thrifty.models.expected_cost.topology import Topology
+from thrifty.models.expected_cost.tree_parameters import Parameters
+from thrifty.models.linear_nodes.tree import LinearTree
+
+SOLVERS = {"joint": solve_jointly, "block": solve_by_blocks}
+
+
+def choose_structure(estimator: Any, problem: Problem) -> tuple[Topology, Parameters]:
+    """Return the topology of the tree and its initial parameters."""
+    objective = problem.objective
+    score = partial(validation_score, estimator, problem)
+    if estimator.structure == "prune":
+        return pruned(objective, score)
+    if estimator.structure == "grow":
+        return grown(objective, estimator.max_depth, score)
+    return objective.topology, problem.design.initial_parameters(objective)
+
+
+def solve(estimator: Any, problem: Problem, parameters: Parameters) -> Solution:
+    """Minimise the objective from initial parameters, with the solver and the early stopping of the estimator."""
+    title = type(estimator).__name__ if estimator.verbose else None
+    score = partial(validation_score, estimator, problem, problem.objective) if estimator.early_stopping else None
+    minimise, max_iter, tol = SOLVERS[estimator.solver], estimator.max_iter, estimator.tol
+    with Monitor(max_iter, title, score) as monitor:
+        solution = minimise(problem.objective, parameters, max_iter=max_iter, tol=tol, callback=monitor.after_round)
+    solution.validation_scores = monitor.scores
+    if monitor.best is not None:
+        solution.parameters = monitor.best
+    elif solution.residual > tol:
+        n_rounds = len(solution.history) - 1
+        advice = "Raise max_iter or tol." if n_rounds >= max_iter else "More rounds would not help. Raise tol."
+        warnings.warn(
+            f"{type(estimator).__name__} ended after {n_rounds} rounds with an optimality residual of "
+            f"{solution.residual:.2g}, above tol={tol:g}. {advice}",
+            ConvergenceWarning,
+            stacklevel=4,  # the caller of fit or path, which are decorated
+        )
+    return solution
+
+
+def validation_score(estimator: Any, problem: Problem, objective: Objective, parameters: Parameters) -> float:
+    """Return the score of a tree on the validation rows, without fine-tuning. `objective` has its topology."""
+    candidate = copy(estimator)
+    if hasattr(candidate, "feature_names_in_"):
+        del candidate.feature_names_in_  # the validation rows have become plain arrays
+    candidate.tree_ = build_tree(problem, objective, parameters, fine_tune=None)
+    held_out: Any = problem.held_out
+    if estimator.scoring is None:
+        return float(candidate.score(held_out.X, held_out.y))
+    return scorer_of(estimator.scoring)(candidate, held_out.X, held_out.y, held_out.qid)
+
+
+def store(estimator: Any, problem: Problem, solution: Solution) -> Any:
+    """Set the fitted attributes of an estimator, and return it."""
+    estimator.objective_ = solution.history
+    estimator.residual_ = solution.residual
+    estimator.converged_ = bool(solution.residual <= estimator.tol)
+    estimator.n_iter_ = len(solution.history) - 1
+    estimator.validation_scores_ = solution.validation_scores
+    estimator.tree_ = build_tree(problem, problem.objective, solution.parameters, estimator.fine_tune)
+    return estimator
+
+
+def build_tree(problem: Problem, objective: Objective, parameters: Parameters, fine_tune: FineTune) -> LinearTree:
+    """Return the tree that predicts. `objective` has its topology."""
+    scales = problem.scales
+    prices = problem.prices[scales.columns]
+    nodes = problem.design.harden(objective, parameters, prices, problem.n_rows, fine_tune)
+    fill = scales.mean[scales.columns.argsort()]
+    return LinearTree(linear_nodes(nodes, scales), problem.prior, problem.cost_model, fill)

@@ -1,0 +1,67 @@
+"""Initial parameters (section 3.4.2): level by level, each node is fitted as if the tree ended there.
+
+The threshold of a node is then set so that half of the rows that reach it go to either side.
+"""
+
+import numpy as np
+
+from thrifty.models.expected_cost.leaves import fit_leaves
+from thrifty.models.expected_cost.objective import Objective
+from thrifty.models.expected_cost.tree_parameters import Parameters
+
+MAX_ROWS = 20_000  # a sample is enough for initial parameters
+ROUNDING = 1e-9  # scores that differ by less, relative to their range, count as equal
+
+
+def initial_parameters(objective: Objective) -> Parameters:
+    """Return the parameters from which a solver starts."""
+    sample = objective.sample(MAX_ROWS)
+    topology = objective.topology
+    n_nodes, n_scores, n_columns = topology.n_nodes, objective.targets.shape[1], objective.X.shape[1]
+    parameters = Parameters(
+        weights=np.zeros((n_nodes, n_scores, n_columns)),
+        intercepts=np.zeros((n_nodes, n_scores)),
+        thresholds=np.zeros(n_nodes),
+        directions=np.full((n_nodes, n_scores), n_scores**-0.5),
+    )
+    for level in range(topology.depth.max() + 1):
+        parameters = fit_as_leaves(sample, parameters, np.flatnonzero(topology.depth == level))
+    return parameters
+
+
+def fit_as_leaves(objective: Objective, parameters: Parameters, nodes: np.ndarray) -> Parameters:
+    """Fit some nodes as if the tree ended there, and set their directions and thresholds."""
+    topology = objective.topology
+    below = np.asarray(topology.lineage[:, nodes].any(axis=1))
+    below[nodes] = False
+    kept = np.flatnonzero(~below)
+    cut = objective.with_topology(topology.keep(~below))
+    leaves = np.searchsorted(kept, nodes)
+    fitted = fit_leaves(cut, parameters.take(kept), leaves)
+    soft = cut.traverse(fitted)
+    scores = soft.scores.reshape(len(soft.scores), *fitted.intercepts.shape)
+    for k in leaves:
+        weight = objective.weight * soft.reach[:, k]
+        fitted.directions[k] = _direction(scores[:, k], weight, objective.upper_sign)
+        fitted.thresholds[k] = even_split(scores[:, k] @ fitted.directions[k], weight)
+    return parameters.with_nodes(kept, fitted)
+
+
+def _direction(scores: np.ndarray, weight: np.ndarray, upper_sign: float) -> np.ndarray:
+    """Return the first principal component of the scores (n, m), its largest entry positive; for m = 1 the sign."""
+    if scores.shape[1] == 1:
+        return np.array([upper_sign])
+    centred = scores - weight @ scores / max(weight.sum(), np.finfo(float).tiny)
+    direction = np.linalg.eigh(centred.T @ (weight[:, None] * centred))[1][:, -1]
+    return direction * np.sign(direction[np.abs(direction).argmax()])
+
+
+def even_split(values: np.ndarray, weight: np.ndarray) -> float:
+    """Return the midpoint between two different values that splits the weight most evenly."""
+    order = np.argsort(values, kind="stable")
+    ordered, below = values[order], np.cumsum(weight[order])
+    edges = np.flatnonzero(np.diff(ordered) > ROUNDING * (ordered[-1] - ordered[0]))
+    if not edges.size:
+        return float(ordered[0])
+    edge = edges[np.abs(below[edges] - 0.5 * below[-1]).argmin()]
+    return float(0.5 * (ordered[edge] + ordered[edge + 1]))

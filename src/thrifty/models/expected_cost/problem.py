@@ -1,0 +1,122 @@
+"""From training rows to an optimisation problem."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from thrifty.costs import CostModel, Ledger
+from thrifty.models.expected_cost.design import Design
+from thrifty.models.expected_cost.objective import Objective
+from thrifty.models.expected_cost.standardised import Scales, standardise
+from thrifty.models.expected_cost.topology import Topology
+from thrifty.models.held_out import given_rows, hold_out
+from thrifty.models.least_squares.calibration import prior_scores
+from thrifty.models.linear_nodes.mapped_features import map_features
+from thrifty.models.rows import Rows
+
+PATH_POINTS, PATH_END = 8, 1e-2  # number of cost weights of a default path, and the ratio of smallest to largest
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """An objective, and what is needed to make a tree of its solution.
+
+    Attributes
+    ----------
+    design : Design
+        What is fitted.
+    objective : Objective
+        What the solver minimises, over the standardised training rows.
+    cost_model : CostModel
+        Costs of the columns that the nodes weigh: the columns of X, or the outputs of a feature map.
+    prices : ndarray
+        What each of these columns costs on its own.
+    scales : Scales
+        How columns and targets were standardised.
+    prior : ndarray of shape (m,)
+        Scores of a row that cannot afford the root.
+    n_rows : float
+        Total weight of the training rows.
+    held_out : Rows or None
+        Validation rows, if they are needed.
+    """
+
+    design: Design
+    objective: Objective
+    cost_model: CostModel
+    prices: np.ndarray
+    scales: Scales
+    prior: np.ndarray
+    n_rows: float
+    held_out: Rows | None
+
+    def with_topology(self, topology: Topology) -> Self:
+        """Return the problem of another tree."""
+        return replace(self, objective=self.objective.with_topology(topology))
+
+    def with_cost_weight(self, cost_weight: float) -> Self:
+        """Return the problem with another cost weight."""
+        return replace(self, objective=replace(self.objective, cost_weight=cost_weight))
+
+    def usual_cost_weights(self) -> list[float]:
+        """Return the cost weights of a default path in ascending order; only one if nothing has a price."""
+        if not self.prices.any():
+            return [self.objective.cost_weight]
+        return (np.geomspace(PATH_END, 1.0, PATH_POINTS) * self.objective.largest_cost_weight()).tolist()
+
+
+def pose(estimator: Any, rows: Rows, validation: Any) -> Problem:
+    """Return the problem that an estimator solves for training rows.
+
+    Parameters
+    ----------
+    estimator : ExpectedCostEstimator
+        Its classes and its feature map are set.
+    rows : Rows
+        The training rows.
+    validation : tuple or None
+        Validation rows as passed to ``fit``. They are used only if the estimator needs them. None holds out a share of
+        the training rows.
+
+    Returns
+    -------
+    Problem
+    """
+    targets, held_out = estimator._targets(rows.y), None
+    if estimator.early_stopping or estimator.structure != "full":
+        rows, held_out = hold_out(estimator, rows) if validation is None else (rows, given_rows(estimator, validation))
+        targets = estimator._encoded(rows.y)
+        _refuse_missing_classes(estimator, targets)
+    values, cost_model = map_features(estimator, rows)
+    design = estimator._design(cost_model)
+    prices, classification = Ledger(cost_model).prices, is_classifier(estimator)
+    data = standardise(values, targets, rows.weight, prices, _private(cost_model), scale_targets=not classification)
+    return Problem(
+        design=design,
+        objective=design.objective(data, cost_model),
+        cost_model=cost_model,
+        prices=prices,
+        scales=data.scales,
+        prior=prior_scores(targets, design.loss_weight(targets, rows.weight), classification),
+        n_rows=rows.weight.sum(),
+        held_out=held_out,
+    )
+
+
+def _private(cost_model: CostModel) -> np.ndarray:
+    """Mark the columns that share no unit with other columns."""
+    shared = cost_model.requirement.sum(axis=0) > 1
+    return np.logical_not(cost_model.requirement[:, shared].any(axis=1))
+
+
+def _refuse_missing_classes(estimator: Any, targets: np.ndarray) -> None:
+    """Refuse to fit if all rows of a class are held out."""
+    counts = (targets > 0).sum(axis=0) if targets.shape[1] > 1 else [(targets < 0).sum(), (targets > 0).sum()]
+    if is_classifier(estimator) and not np.all(counts):
+        missing = estimator.classes_.tolist()[int(np.argmin(counts))]
+        raise ValueError(
+            f"{type(estimator).__name__}: all rows of class {missing!r} are held out for validation. "
+            "Pass validation=(X, y, qid), or another random_state."
+        )
