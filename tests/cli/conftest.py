@@ -1,4 +1,4 @@
-"""Commands run as a user runs them, in this process for speed; tables and fitted models to run them on."""
+"""A runner of commands inside this process, which is fast, and tables and fitted models to run them on."""
 
 import io
 import sys
@@ -26,7 +26,7 @@ Done = namedtuple("Done", "code out err")
 
 @pytest.fixture
 def thrifty(capsys, monkeypatch):
-    """Return what runs a command and tells its exit code and what it printed."""
+    """Return a function that runs a command and returns its exit code and what it printed."""
 
     def run(*arguments, stdin=""):
         with monkeypatch.context() as patch:
@@ -41,7 +41,7 @@ def thrifty(capsys, monkeypatch):
 
 @pytest.fixture
 def refused(thrifty):
-    """Return what runs a command that is refused in one line, which it returns."""
+    """Return a function that runs a command, checks that it is refused in one line, and returns this line."""
 
     def run(*arguments, **options):
         done = thrifty(*arguments, **options)
@@ -63,7 +63,7 @@ def heart():
 
 @pytest.fixture(scope="session")
 def mixed():
-    """Return a table of numbers, a category with gaps, a boolean and a date, and several targets."""
+    """Return a table with numbers, a category with missing values, a boolean and a date; and several targets."""
     random, n = np.random.default_rng(0), 300
     table = pd.DataFrame(
         {
@@ -94,7 +94,7 @@ def searched(heart):
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory, searched, mixed):
-    """Return a folder with a model of a search, and boosted ones of a mixed table for every task."""
+    """Return a folder with a model from a search, and boosted models of the mixed table for every task."""
     folder, (table, targets) = tmp_path_factory.mktemp("models"), mixed
     save(searched, folder / "heart.thrifty")
     few = {"n_estimators": 8, "charge": "row"}
@@ -113,7 +113,7 @@ def models(tmp_path_factory, searched, mixed):
 
 @pytest.fixture
 def tables(tmp_path, monkeypatch, heart, mixed):
-    """Return an empty working folder but for the tables."""
+    """Return the working folder, which has only the tables in it."""
     monkeypatch.chdir(tmp_path)
     heart.frame.to_csv("heart.csv", index=False)
     heart.costs.to_file("costs.csv")

@@ -1,10 +1,10 @@
-"""Pages, as tests look at them."""
+"""Reader of HTML pages for tests."""
 
 from html.parser import HTMLParser
 
 
 class Page(HTMLParser):
-    """What a page holds: its tags with their attributes, and its text."""
+    """The tags of a page with their attributes, and its text."""
 
     def __init__(self, path):
         super().__init__()

@@ -1,4 +1,4 @@
-"""A session in the terminal: from a keyboard, from a pipe, to the end and not."""
+"""Sessions in the terminal: from a keyboard, from a pipe, complete and interrupted."""
 
 import json
 import os
@@ -19,7 +19,7 @@ THRIFTY = Path(sys.executable).with_name("thrifty")
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory, heart, mixed):
-    """Return a folder with models that ask for everything in turn."""
+    """Return a folder with models that ask for every column."""
     folder, (table, targets) = tmp_path_factory.mktemp("asking"), mixed
     forest = package.GreedyMiserClassifier(n_estimators=20, charge="row", cost_weight=0)
     package.save(package.TableModel(forest, costs=heart.costs).fit(heart.X, heart.y), folder / "heart.thrifty")
@@ -28,7 +28,7 @@ def everything(tmp_path_factory, heart, mixed):
 
 
 def answered(thrifty, model, answers, *arguments):
-    """Answer questions by name, several answers to one in turn; return what was printed and the trace."""
+    """Answer questions by name, repeated questions with the next answer; return what was printed and the trace."""
     given, asked = {name: list(each) for name, each in answers.items()}, []
     while True:
         done = thrifty("ask", model, "--json", *arguments, stdin="".join(f"{each}\n" for each in asked))
@@ -58,7 +58,7 @@ def test_nonsense_is_asked_for_again_and_help_lists_the_levels(thrifty, everythi
         "w;eird [b]<i>": ["inf", "Unavailable"],
     }
     said, told = answered(thrifty, everything / "mixed.thrifty", answers)
-    assert "'old' makes no sense here. age: a finite number" in said
+    assert "'old' is not valid. age: a finite number" in said
     assert "one of Bern, Graz, Ulm" in said
     assert "'Mars' is new to the model" in said
     assert "true or false" in said
@@ -80,6 +80,31 @@ def test_what_is_shared_is_charged_once_and_by_its_name(thrifty, everything, hea
     assert done.out.count("blood draw 2.10 CAD + ") == 1
     assert " saved." in done.out
     assert "Stopped: done" in done.out
+
+
+def test_evaluation_is_told_and_asks_for_nothing(thrifty, tmp_path, heart):
+    boosted = package.GreedyMiserClassifier(n_estimators=3, costs=heart.costs).fit(heart.X, heart.y)
+    model = boosted.forest_.with_costs(heart.costs, evaluation_costs=0.5)
+    package.save(model, tmp_path / "forest.thrifty")
+    row = heart.X.iloc[0].to_dict()
+    said, told = answered(thrifty, tmp_path / "forest.thrifty", {name: [value] for name, value in row.items()})
+    assert told["spend"] == pytest.approx(model.spend(heart.X.iloc[[0]].to_numpy())[0])
+    assert "evaluation of the model (0.50 CAD): no column needed" in said
+    for step in told["steps"]:
+        assert sum(part["cost"] for part in step["bill"]) == pytest.approx(step["cost"])
+    shown = thrifty("explain", tmp_path / "forest.thrifty", "--row", json.dumps(row)).out
+    assert ("evaluation, no column needed" in shown) == any(not step["bought"] for step in told["steps"])
+    assert "evaluation, no column needed" in shown
+
+
+def test_columns_without_names_are_asked_for_by_number(thrifty, tmp_path, mixed):
+    table, targets = mixed
+    model = package.TableModel(package.GreedyMiserClassifier(n_estimators=2)).fit(table.to_numpy(), targets["sick"])
+    package.save(model, tmp_path / "plain.thrifty")
+    answers = {f"x{j}": [value] for j, value in enumerate(["61", "Ulm", "yes", "2021-05-01", "0.25"])}
+    said, told = answered(thrifty, tmp_path / "plain.thrifty", answers)
+    assert "x0 (1): 61" in said
+    assert told["spend"] == model.spend(pd.DataFrame([[61, "Ulm", True, "2021-05-01", 0.25]]).to_numpy())[0]
 
 
 def test_a_cap_ends_it(thrifty, everything):
@@ -109,7 +134,7 @@ def test_a_keyboard_answers_and_interrupts(everything):
         screen = read_until(keyboard, "CAD): ")
         assert 'with "unavailable"' in screen
         os.write(keyboard, b"nonsense\n")
-        assert "makes no sense here" in read_until(keyboard, "CAD): ")
+        assert "is not valid" in read_until(keyboard, "CAD): ")
         os.write(keyboard, b"1\n")
         assert "Stopped" not in read_until(keyboard, "CAD): ")
         running.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""The command as a user meets it: what it says of itself, and one line for whatever is wrong."""
+"""The command itself: help, version, and one line for every error."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Price lists: what they come to, what is wrong with them, and how to start one."""
+"""Price lists: checking one, its errors, and making a new one."""
 
 import json
 import subprocess
@@ -55,7 +55,7 @@ def test_a_list_that_does_not_fit_the_table_says_how(refused, tables):
     Path("list.csv").write_text(Path("costs.csv").read_text().replace("age,", "years,"))
     message = refused("costs", "check", "list.csv", "--data", "heart.csv", "--target", "diagnosis")
     assert "no price for 'age'" in message
-    assert "'years' is no column of heart.csv" in message
+    assert "'years' is not a column of heart.csv" in message
     assert "'diagnosis'" in refused("costs", "check", "costs.csv", "--data", "heart.csv")
     assert "--target is 'y'" in refused("costs", "check", "costs.csv", "--data", "heart.csv", "--target", "y")
 
@@ -67,7 +67,7 @@ def test_a_template_is_a_list_for_the_table(thrifty, refused, tables, heart, nam
     model = CostModel.from_file(name)
     assert model.costs == dict.fromkeys(heart.X, 1.0)
     assert model.unit == "CAD"
-    assert "already" in refused(*arguments)
+    assert "exists already" in refused(*arguments)
     assert thrifty(*arguments, "--force").code == 0
     assert ("blood draw" in Path(name).read_text()) == (not name.endswith(".csv"))
 
@@ -75,7 +75,7 @@ def test_a_template_is_a_list_for_the_table(thrifty, refused, tables, heart, nam
 @pytest.mark.parametrize("suffix", ["toml", "yaml"])
 def test_the_example_of_a_template_works_once_its_hash_signs_are_gone(thrifty, tables, suffix):
     thrifty("costs", "template", "heart.csv", "--drop", "diagnosis", "-o", f"new.{suffix}")
-    text, _, example = Path(f"new.{suffix}").read_text().partition("members:\n")
+    text, _, example = Path(f"new.{suffix}").read_text().partition("edit:\n")
     Path(f"new.{suffix}").write_text(text + "\n" + example.replace("# ", ""))
     assert CostModel.from_file(f"new.{suffix}").bundles == {"blood draw": (("age", "sex"), 2.1)}
 

@@ -1,5 +1,6 @@
-"""The demo as a newcomer runs it, on small settings; and the parts it is made of."""
+"""The demo with few folds, and its parts."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -10,18 +11,19 @@ import numpy as np
 import pytest
 
 from cli.pages import Page
-from thrifty.cli.demo.folder import write_all
-from thrifty.cli.demo.replay import replay_patient, show
-from thrifty.cli.demo.study import BudgetRow, Outcome, Study, choose, static_family, tree_family
-from thrifty.datasets import load_heart
+from thrifty import ASTCClassifier, TableModel
+from thrifty.cli.demo.heart_in_words import load_heart_in_words
+from thrifty.cli.demo.report import choose_patient
+from thrifty.cli.demo.study import BUDGETS, BudgetRow, Outcome, Study, choose_models
+from thrifty.cli.output_files import write_all
 
 THRIFTY = Path(sys.executable).with_name("thrifty")
-FILES = ["cost-curve.png", "index.html", "tree.png"]
+FILES = ["cost-curve.png", "index.html"]
 
 
 @pytest.fixture(scope="module")
 def heart():
-    return load_heart()
+    return load_heart_in_words()
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +39,7 @@ def test_it_prints_the_table_the_finding_and_the_patient(demo):
     done, folder = demo
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    for words in ("budget", "accuracy", "AUC", "full model $323.97", "At a budget of $", "Patient ", "Stopped: done"):
+    for words in ("budget", "accuracy", "AUC", "all tests $323.97", "Within a budget of $", "Patient ", "Stopped: "):
         assert words in said
     for name in FILES:
         assert str(folder / name) in done.stdout
@@ -47,19 +49,17 @@ def test_it_writes_its_files_and_nothing_else(demo):
     _, folder = demo
     assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "mine.txt"])
     assert (folder / "mine.txt").read_text() == "kept"
-    for name in ("cost-curve.png", "tree.png"):
-        assert (folder / name).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert (folder / "cost-curve.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
 def test_the_page_needs_nothing_but_itself(demo):
     _, folder = demo
     page = Page(folder / "index.html")
-    images = [attributes for tag, attributes in page.tags if tag == "img"]
-    for image, name in zip(images, ["cost-curve.png", "tree.png"], strict=True):
-        kind, _, content = image["src"].partition(",")
-        assert kind == "data:image/png;base64"
-        assert b64decode(content) == (folder / name).read_bytes()
-        assert len(image["alt"]) > 20
+    (image,) = [attributes for tag, attributes in page.tags if tag == "img"]
+    kind, _, content = image["src"].partition(",")
+    assert kind == "data:image/png;base64"
+    assert b64decode(content) == (folder / "cost-curve.png").read_bytes()
+    assert len(image["alt"]) > 20
     loaded = [a.get("src") or a.get("href", "") for tag, a in page.tags if tag != "a"]
     assert not [address for address in loaded if address and not address.startswith("data:")]
     assert not {"script", "iframe", "object"} & {tag for tag, _ in page.tags}
@@ -71,8 +71,15 @@ def test_the_page_says_what_the_terminal_says_and_cites_its_sources(demo):
     done, folder = demo
     page = " ".join(Page(folder / "index.html").text.split())
     said = " ".join(done.stdout.split())
-    finding = said[said.index("At a budget of") : said.index(" Means over")]
+    finding = said[said.index("Within a budget of") : said.index(" Means over")]
     assert finding in page
+    for start in ("Patient ", "Stopped: ", "Answer: "):
+        sentence = re.search(rf"{start}.*?\.(?= [A-Z]|$)", said)[0]
+        assert sentence in page
+    numbers = re.findall(r"\$[\d.]+|[\d.]+%|0\.\d{3}", said)
+    assert len(numbers) > 40
+    for number in numbers:
+        assert number in page, number
     for words in ("CC BY 4.0", "UCI Machine Learning Repository", "Turney (1995)"):
         assert words in page
 
@@ -96,38 +103,37 @@ def test_files_are_written_together_or_not_at_all(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "out"]
 
 
-def test_both_families_keep_a_small_budget_and_use_a_large_one(heart):
-    rows, steps = (heart.X, heart.y), []
-    for family in (tree_family(heart.costs), static_family(heart.costs, rows)):
-        cheap, dear = choose(family, rows, [5, 200], seed=0, on_step=lambda: steps.append(1))
-        assert cheap.spend(heart.X).mean() <= 5.5
-        assert cheap.spend(heart.X).mean() <= dear.spend(heart.X).mean() <= 220
-        assert cheap.score(heart.X, heart.y) <= dear.score(heart.X, heart.y)
-    assert len(steps) == 12
+def test_the_choices_keep_their_budgets_and_use_them(heart):
+    train = np.arange(0, len(heart.y), 2)
+    chosen = choose_models(heart, train, seed=0)
+    spends = [[model.spend(heart.X.iloc[train]).mean() for model in pair] for pair in chosen]
+    for budget, pair in zip(BUDGETS, spends, strict=True):
+        assert max(pair) <= budget
+    assert spends[0][0] < spends[-1][0]
+    for _, same in chosen:
+        assert len(np.unique(same.acquire(heart.X).acquired, axis=0)) == 1
 
 
-def test_the_replay_is_what_the_tree_does_to_a_patient_it_was_not_fitted_to(heart):
-    trees = tree_family(heart.costs)(heart.X, heart.y)
-    tree = next(tree for tree in trees if tree.node_budget == [4, 131, 0, 0, 131, 131, 0])
-    showcase = show(heart, tree)
-    replay, patient = showcase.replay, showcase.replay.patient - 1
-    assert len(showcase.labels) == len(heart.y) - 1
-    np.testing.assert_array_equal(showcase.X, np.delete(heart.X, patient, axis=0))
-    assert replay == replay_patient(heart, showcase.tree, patient)
-    acquisition = showcase.tree.acquire(heart.X[[patient]])
-    assert replay.spend == acquisition.spend[0]
-    assert replay.answer == acquisition.prediction[0] == replay.truth
-    assert sum(len(step.findings) for step in replay.steps) == acquisition.acquired.sum()
-    np.testing.assert_allclose(np.cumsum([step.cost for step in replay.steps]), [s.spend for s in replay.steps])
-    assert replay.steps[-1].risk == showcase.tree.predict_proba(heart.X[[patient]])[0, 1]
-    halves = sum(len(step.turns) for step in replay.steps)
-    assert halves == showcase.tree.tree_.depth[acquisition.exit[0]]
+def test_the_patient_is_predicted_by_a_model_that_was_not_fitted_to_it(heart):
+    train, test = np.arange(200), np.arange(200, 270)
+    tree = ASTCClassifier(max_depth=3, node_budget=[4, 20, 100], overflow="skip")
+    model = TableModel(tree, costs=heart.costs).fit(heart.X.iloc[train], heart.y[train])
+    row = BudgetRow(100.0, Outcome(50, 0.8, 0.9), Outcome(50, 0.7, 0.8))
+    study = Study((row,), Outcome(324, 0.84, 0.9), 270, 5, {100.0: model}, tuple(test.tolist()))
+    patient = choose_patient(heart, study)
+    assert patient.number - 1 in test
+    acquisition = model.acquire(heart.X.iloc[[patient.number - 1]])
+    assert patient.trace.spend == acquisition.spend[0] < heart.costs.total
+    assert patient.trace.prediction == acquisition.prediction[0] == patient.truth == heart.y[patient.number - 1]
+    assert sum(len(step.items) for step in patient.trace.steps) == acquisition.acquired.sum()
 
 
-def test_the_headline_is_the_cheapest_row_that_is_about_as_good_as_the_full_model():
+def test_the_headline_is_the_cheapest_row_that_is_about_as_good_as_all_tests():
     def row(budget, accuracy):
         return BudgetRow(budget, Outcome(budget, accuracy, 0.9), Outcome(budget, 0.7, 0.8))
 
     rows = (row(5, 0.75), row(50, 0.82), row(100, 0.83))
-    assert Study(5, rows, Outcome(324, 0.84, 0.9), chance=0.02).headline.budget == 50
-    assert Study(5, rows, Outcome(324, 0.95, 0.9), chance=0.02).headline.budget == 100
+    study = Study(rows, Outcome(324, 0.84, 0.9), n_patients=270, n_folds=5)
+    assert study.accuracy_error == pytest.approx((0.84 * 0.16 / 270) ** 0.5)
+    assert study.headline.budget == 50
+    assert Study(rows, Outcome(324, 0.95, 0.9), n_patients=270, n_folds=5).headline.budget == 100

@@ -1,4 +1,4 @@
-"""What a model buys for whom, and one row's way through it."""
+"""Explanations of models, and traces of single rows."""
 
 import json
 import subprocess
@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import thrifty as package
-from thrifty.cli.outlines import Stage, outline_of, uses
-from thrifty.cli.served import Served, distinct_rows
+from thrifty.cli.loaded_model import LoadedModel, number_distinct_rows
 
 THRIFTY = Path(sys.executable).with_name("thrifty")
 
@@ -40,10 +39,8 @@ def tree(heart):
 
 
 def test_stages_and_their_shares_are_what_rows_do(tree, heart):
-    served = Served(tree, None)
     acquisition = tree.acquire(heart.X)
-    outline = outline_of(served, acquisition.exit)
-    assert isinstance(outline, Stage)
+    outline = tree.outline(acquisition.exit).stages
     leaves = [stage for stage in stages(outline) if not stage.children]
     assert sum(leaf.share for leaf in leaves) == pytest.approx(1)
     assert sum(leaf.share * leaf.paid for leaf in leaves) == pytest.approx(acquisition.spend.mean())
@@ -59,19 +56,19 @@ def test_a_model_that_is_the_same_for_all_is_one_stage(heart):
     model = package.TableModel(package.CostWeightedL1Classifier(cost_weight=0.05), costs=heart.costs).fit(
         heart.X, heart.y
     )
-    outline = outline_of(Served(model, None))
+    outline = model.outline().stages
     assert (outline.who, outline.rule, outline.children) == ("every row", None, [])
     assert outline.paid == model.spend(heart.X)[0]
 
 
 def test_forests_tell_when_a_column_is_first_read(models, mixed):
-    served = Served.open(models / "sick.thrifty")
-    found = {use.feature: use for use in uses(served)}
+    loaded = LoadedModel.open(models / "sick.thrifty")
+    found = {use.feature: use for use in loaded.model.outline().uses}
     assert set(found) == {"age", "town", "smokes", "w;eird [b]<i>"}
     assert min(use.first for use in found.values()) == 1
-    encoder, reads = served.model.encoder_, served.model.estimator_.forest_.tree_reads
+    encoder, reads = loaded.model.encoder_, loaded.model.estimator_.forest_.tree_reads
     for name, use in found.items():
-        read = reads[:, encoder.source_ == served.names.index(name)].any(axis=1)
+        read = reads[:, encoder.source_ == loaded.names.index(name)].any(axis=1)
         assert (use.first, use.count) == (read.argmax() + 1, read.sum())
 
 
@@ -80,6 +77,7 @@ def test_forests_tell_when_a_column_is_first_read(models, mixed):
     [
         (package.GreedyMiserClassifier(n_estimators=5), "first round"),
         (package.DynamicSelectionClassifier(n_folds=2), "It begins with"),
+        (package.GreedyMiserClassifier(n_estimators=5, charge="row"), "It begins with"),
         (package.AttentiveClassifier(delta=0.1), "first step"),
         (package.CSCCClassifier(n_stages=2), "every row: buy"),
         (package.TruncatedClassifier(), "first step"),
@@ -154,7 +152,7 @@ def test_the_bill_names_what_is_shared(thrifty, tables, heart):
         (["--row", "3"], "no --rows"),
         (["--row", "0", "--rows", "heart.csv"], "rows 1 to 270"),
         (["--row", "271", "--rows", "heart.csv"], "rows 1 to 270"),
-        (["--row", "{age: 3}"], "no JSON"),
+        (["--row", "{age: 3}"], "neither a number nor JSON"),
         (["--row", "[3]"], "expected an object"),
         (["--row", '{"years": 3}'], "'years'"),
         (["--row", '{"age": "old"}'], "'old'"),
@@ -171,6 +169,6 @@ def test_distinct_rows_are_told_apart_beyond_a_machine_word():
     marks = np.random.default_rng(0).random((500, 150)) < 0.5
     marks[250:] = marks[:250]
     marks[10, 149] ^= True
-    codes = distinct_rows(marks)
+    codes = number_distinct_rows(marks)
     _, expected = np.unique(marks, axis=0, return_inverse=True)
     assert len(set(zip(codes, expected, strict=True))) == len(set(codes)) == len(set(expected)) == 251

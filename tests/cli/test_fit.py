@@ -13,6 +13,8 @@ import pytest
 
 import thrifty as package
 from cli.pages import Page
+from thrifty.cli.search import METHOD_NAMES
+from thrifty.tuning import METHODS
 
 THRIFTY = Path(sys.executable).with_name("thrifty")
 HEART = ("heart.csv", "--target", "diagnosis", "--costs", "costs.csv", "--budget", 40, "--cap", 150, "--cv", 3)
@@ -90,6 +92,12 @@ def test_rows_without_a_target_are_left_out_and_whole_numbers_stay_so(thrifty, t
     done = thrifty("fit", "rows.csv", "--target", "y", "--method", "l1", "--cv", 2)
     assert done.err == "thrifty: 1 of 40 rows have no 'y' and are left out.\n"
     assert package.load("rows.thrifty").classes_.tolist() == [1, 2]
+
+
+def test_the_help_lists_all_methods(thrifty):
+    assert METHOD_NAMES.split(", ") == list(METHODS)
+    said = " ".join(thrifty("fit", "--help").out.split())
+    assert "greedy-miser" in said
 
 
 def test_decimal_commas_are_not_taken_for_text(refused, tables):

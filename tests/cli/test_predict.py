@@ -1,4 +1,4 @@
-"""Predictions of files: what the model itself answers, whatever the file looks like, or one line that says why not."""
+"""Predictions of files equal those of the model, whatever the format; a file that cannot be read is one line."""
 
 import gzip
 import json
@@ -13,15 +13,15 @@ import pandas as pd
 import pytest
 
 import thrifty as package
-from thrifty.cli.tables import opening
+from thrifty.cli.tables import table_file
 
 THRIFTY = Path(sys.executable).with_name("thrifty")
 
 
 @pytest.fixture
 def in_small_chunks(monkeypatch):
-    monkeypatch.setattr(opening, "MOST_ROWS", 43)
-    monkeypatch.setattr(opening, "FEWEST_ROWS", 43)
+    monkeypatch.setattr(table_file, "MAX_CHUNK_ROWS", 43)
+    monkeypatch.setattr(table_file, "MIN_CHUNK_ROWS", 43)
 
 
 def test_a_process_of_its_own_reads_standard_input_and_writes_what_the_model_answers(models, tables, heart):
@@ -192,7 +192,7 @@ def altered(text, line, cell):
         ("rows.csv", lambda text: altered(text, 5, '"'), ["rows.csv", "EOF inside string"]),
         ("rows.csv", lambda text: text.replace("present", "présent").encode("latin-1"), ["not UTF-8"]),
         ("rows.csv.gz", lambda text: gzip.compress(text.encode())[:-50], ["cannot be unpacked"]),
-        ("rows.parquet", lambda text: text, ["no Parquet file"]),
+        ("rows.parquet", lambda text: text, ["not a Parquet file"]),
         ("rows.xls", lambda text: text, ["'.xls'", ".csv"]),
     ],
 )

@@ -1,4 +1,4 @@
-"""After a warm-up no kernel is left to compile."""
+"""After a warm-up all kernels are compiled."""
 
 import ast
 import importlib
@@ -16,7 +16,7 @@ FLOATS |= {"gather", "products", "project_rows", "squares", "walk_rows"}
 
 
 def kernels():
-    """Return the kernels that anything but a kernel calls; the others are compiled inside those."""
+    """Return the kernels that are called from outside the kernels; they compile the others."""
     for path in Path(thrifty.__file__).parent.rglob("*.py"):
         if path.parent.name != "kernels":
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,6 +1,6 @@
-"""The command line: one file per verb; what goes wrong is one line on stderr and exit code 2.
+"""The command line: one file per command. An error is one line on standard error and exit code 2.
 
-Verbs import what they need when they run, so that ``thrifty --help`` is quick.
+A command imports what it needs when it runs, so that ``thrifty --help`` is fast.
 """
 
 import sys
@@ -14,7 +14,7 @@ from thrifty.exceptions import ThriftyError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
-# Of the errors in how a command was typed typer exports only this one; its base is the base of them all.
+# The base class of all errors in how a command was typed; typer does not export it.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
@@ -29,7 +29,7 @@ app.command()(warmup.warmup)
 
 
 def main() -> int:
-    """Run the command that was typed and return its exit code."""
+    """Run the command that was typed; return its exit code."""
     try:
         return app(prog_name="thrifty", standalone_mode=False) or 0
     except _UsageError as error:
@@ -43,9 +43,9 @@ def main() -> int:
 @app.callback(invoke_without_command=True)
 def _thrifty(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """Prediction on a budget: learn what to acquire, for whom, and when to stop."""
+    """Prediction on a budget: learn which columns to acquire for which row, and when to stop."""
     if version:
         typer.echo(f"thrifty {__version__}")
         raise typer.Exit
@@ -54,15 +54,14 @@ def _thrifty(
 
 
 def _usage(error: Exception) -> str:
-    """Say what was typed wrong, and how to find out what is right."""
+    """Return what was typed wrong, and which help to read."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "thrifty"
-    wrong = error.format_message()  # type: ignore[attr-defined]
-    wrong = wrong if wrong.endswith(("?", ".")) else f"{wrong}."
-    return f"{wrong} Run '{command} --help' for what it takes."
+    message = error.format_message()  # type: ignore[attr-defined]
+    return f"{message}{'' if message.endswith(('?', '.')) else '.'} Run '{command} --help' for its options."
 
 
 def _refuse(message: str) -> int:
-    """Print a message as one line, whatever line breaks it holds."""
+    """Print a message as one line, without its line breaks."""
     print("thrifty:", " ".join(message.split()), file=sys.stderr)
     return BAD_INPUT

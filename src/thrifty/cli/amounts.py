@@ -1,34 +1,24 @@
-"""Amounts of the cost model's unit, as people write them."""
+"""Amounts of money or time as text."""
 
-SYMBOLS = ("$", "€", "£", "¥")
-CODE_LENGTH = 3  # of a currency: CAD, EUR, USD
-SMALL = 0.01  # from here on downwards two decimals would say too little
+CURRENCY_SYMBOLS = ("$", "€", "£", "¥")
 
 
 def amount(value: float, unit: str = "", *, fixed: bool = False) -> str:
-    """Write what something costs: to two decimals, or three digits if it is less than a hundredth.
+    """Write an amount with two decimals and its unit; less than 0.01 with three significant digits.
 
-    Zero decimals are left out, unless it is `fixed` that there are two, as in a column. Money has both or none.
+    Decimals that are zero are left out: ".00" for a currency (a symbol, or a code such as CAD), every trailing zero for
+    other units. With `fixed` there are always two decimals, as in a column of a table.
 
     >>> amount(4.0, "$"), amount(119.174, "CAD"), amount(2.5, "$"), amount(2.5, "ms"), amount(3.0)
     ('$4', '119.17 CAD', '$2.50', '2.5 ms', '3')
     >>> amount(0.0004, "$"), amount(4.0, "ms", fixed=True)
     ('$0.0004', '4.00 ms')
     """
-    if 0 < abs(value) < SMALL:
-        number = f"{value:.3g}"
-    elif fixed:
-        number = f"{value:.2f}"
-    else:
-        number = f"{value:.2f}".removesuffix(".00")
-        number = number if is_money(unit) or "." not in number else number.rstrip("0")
-    return f"{unit}{number}" if unit in SYMBOLS else f"{number} {unit}".rstrip()
-
-
-def is_money(unit: str) -> bool:
-    """Tell whether a unit has cents: a currency's symbol or its code.
-
-    >>> is_money("€"), is_money("CAD"), is_money("ms")
-    (True, True, False)
-    """
-    return unit in SYMBOLS or (len(unit) == CODE_LENGTH and unit.isalpha() and unit.isupper())
+    is_symbol = unit in CURRENCY_SYMBOLS
+    is_currency = is_symbol or (len(unit) == 3 and unit.isalpha() and unit.isupper())
+    number = f"{value:.3g}" if 0 < abs(value) < 0.01 else f"{value:.2f}"
+    if number.endswith(".00") and not fixed:
+        number = number.removesuffix(".00")
+    elif abs(value) >= 0.01 and not (fixed or is_currency):
+        number = number.rstrip("0")
+    return f"{unit}{number}" if is_symbol else f"{number} {unit}".rstrip()

@@ -1,4 +1,4 @@
-"""``thrifty ask``: a session in the terminal. It asks for one thing at a time and stops when it is sure."""
+"""``thrifty ask``: a session in the terminal, which asks for one column at a time until the model can answer."""
 
 import sys
 from pathlib import Path
@@ -8,65 +8,72 @@ import typer
 
 UNAVAILABLE = ("unavailable", "none", "na", "n/a")
 HELP = ("", "?")
-ENDED = 1  # the exit code of a session that was left without an answer
+NO_ANSWER = 1  # exit code if the input ends before the model can answer
 
 
 def ask(
     model: Annotated[Path, typer.Argument(help="A model file.")],
-    cap: Annotated[float | None, typer.Option(help="Hard limit on the spend, below the model's own.")] = None,
+    cap: Annotated[float | None, typer.Option(help="Hard limit on the spend.")] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the trace as JSON in the end; questions go to stderr.")
+        bool, typer.Option("--json", help="Print the trace as JSON at the end; questions go to standard error.")
     ] = False,
 ) -> None:
-    """Be asked for one thing at a time, at its price, until the answer is clear."""
-    from thrifty.cli.served import Served
+    """Answer questions about one row, each with its price, until the model can predict it."""
+    from thrifty.cli.loaded_model import LoadedModel
     from thrifty.cli.terminal import console, print_json
-    from thrifty.cli.traces import WHY, trace, verdict
+    from thrifty.cli.trace_text import ending
+    from thrifty.cli.traces import trace_row
 
-    served = Served.open(model)
+    loaded = LoadedModel.open(model)
     out = console(stderr=json)
     out.print('Answer with a value, with "unavailable", or with ? for help.\n')
+    questions = Questions(loaded, out)
     try:
-        told = trace(served, Questions(served, out).ask, cap)
+        trace = trace_row(loaded, questions.ask, cap, questions.tell_evaluation)
     except EOFError:
         out.print("\nEnded without an answer.")
-        raise typer.Exit(ENDED) from None
+        raise typer.Exit(NO_ANSWER) from None
     if json:
-        print_json(told.as_dict())
-    else:
-        out.print(f"\nStopped: {told.reason}; {WHY[told.reason]}.")
-        out.print(verdict(served, told))
+        print_json(trace.as_dict())
+        return
+    stopped, answer = ending(loaded, trace)
+    out.print(f"\n{stopped}")
+    out.print(answer)
 
 
 class Questions:
-    """Asks for values until they make sense."""
+    """Asks for the values of columns, and repeats a question until its answer is valid."""
 
-    def __init__(self, served: Any, out: Any):
-        self._served, self._out = served, out
+    def __init__(self, loaded: Any, out: Any):
+        self._loaded, self._out = loaded, out
 
     def ask(self, item: Any) -> Any:
-        """Ask for one thing; None if it is unavailable."""
-        from thrifty.cli.traces import bill_text
+        """Return the value of an item; None if it is unavailable."""
+        from thrifty.cli.trace_text import bill_text
 
-        field = self._served.fields[item.name]
-        doubted = None
+        field = self._loaded.fields[item.name]
+        new_level = None
         while True:
-            self._out.print(f"{item.name} ({bill_text(self._served, item)}): ", end="")
+            self._out.print(f"{item.name} ({bill_text(self._loaded, item)}): ", end="")
             answer = self._read()
             if answer in HELP:
-                self._out.print(f"  {expected(field)}")
-            elif answer in field.levels or answer == doubted:
+                self._out.print(f"  {item.name}: {expected(field)}")
+            elif answer in field.levels or answer == new_level:
                 return answer
             elif answer.lower() in UNAVAILABLE:
                 return None
-            elif (problem := doubt(field, answer)) is None:
-                return level(field, answer)
+            elif (problem := problem_with(field, item.name, answer)) is None:
+                return known_level(field, answer)
             else:
                 self._out.print(f"  {problem}")
-                doubted = answer if field.levels else None
+                new_level = answer if field.levels else None
+
+    def tell_evaluation(self, cost: float) -> None:
+        """Tell about a cost that is not the price of a column."""
+        self._out.print(f"evaluation of the model ({self._loaded.amount(cost)}): no column needed")
 
     def _read(self) -> str:
-        """Read a line; what does not come from a keyboard is shown."""
+        """Read a line; print it if it does not come from a keyboard, which shows what is typed."""
         answer = input().strip()
         if not sys.stdin.isatty():
             self._out.print(answer)
@@ -74,26 +81,26 @@ class Questions:
 
 
 def expected(field: Any) -> str:
-    """Say what a value may be."""
+    """Return which values are valid."""
     from thrifty.models.tables.fields import EXPECTED
 
-    what = f"one of {', '.join(field.levels)}" if field.levels else EXPECTED[field.kind]
-    return f'{field.name}: {what}; or "unavailable".'
+    values = f"one of {', '.join(field.levels)}" if field.levels else EXPECTED[field.kind]
+    return f'{values}; or "unavailable".'
 
 
-def doubt(field: Any, answer: str) -> str | None:
-    """Say what is wrong with an answer, None if nothing is."""
+def problem_with(field: Any, name: str, answer: str) -> str | None:
+    """Return what is wrong with an answer; None if it is valid."""
     if field.levels:
-        if level(field, answer) in field.levels:
+        if known_level(field, answer) in field.levels:
             return None
-        return f"{answer!r} is new to the model, which knows {', '.join(field.levels)}. Repeat it if you mean it."
+        return f"{answer!r} is new to the model, which knows {', '.join(field.levels)}. Type it again to confirm it."
     try:
         field.encode(answer)
     except ValueError:
-        return f"{answer!r} makes no sense here. {expected(field)}"
+        return f"{answer!r} is not valid. {name}: {expected(field)}"
     return None
 
 
-def level(field: Any, answer: str) -> str:
-    """Return the level that an answer means, however it is capitalised."""
+def known_level(field: Any, answer: str) -> str:
+    """Return the level that equals an answer if upper and lower case are ignored; the answer if there is none."""
     return next((known for known in field.levels if known.lower() == answer.lower()), answer)

@@ -1,4 +1,4 @@
-"""``thrifty costs``: check a price list against a table, or start one from it."""
+"""``thrifty costs``: check a price list against a table, or make a new one for a table."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(help="Price lists: check one, or start one from a table.", no_args_is_help=False)
+app = typer.Typer(help="Check a price list, or make a new one for a table.", no_args_is_help=False)
 
 EXAMPLE = """\
 
-# What several columns share and is paid for once is a bundle. Take the hash signs away, name it and its members:
+# A bundle is a cost that several columns share and that is paid once. To add one, remove the hash signs and edit:
 {bundle}
 """
 BUNDLES = {
@@ -22,68 +22,65 @@ BUNDLES = {
 @app.command()
 def check(
     costs: Annotated[Path, typer.Argument(help="A price list: .csv, .toml or .yaml.")],
-    data: Annotated[Path | None, typer.Option(help="A table whose columns should all have a price.")] = None,
-    target: Annotated[str | None, typer.Option(help="Its target, which needs none.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="A column of it that needs none either.")] = None,
+    data: Annotated[Path | None, typer.Option(help="A table; each of its columns must have a price.")] = None,
+    target: Annotated[str | None, typer.Option(help="The target column, which needs no price.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Another column that needs no price.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what a price list comes to, or what is wrong with it and in which line."""
+    """Show the prices of a price list, or the line in which something is wrong."""
     from thrifty import CostModel
     from thrifty.cli.terminal import console, print_json
 
     model = CostModel.from_file(costs)
     if data is not None:
-        refuse_mismatch(model, str(costs), feature_columns(data, target, drop or []), str(data))
+        refuse_mismatch(model, costs, feature_columns(data, target, drop or []), data)
     if json:
         print_json(as_record(model))
     else:
-        print_prices(console(), model, str(costs), None if data is None else str(data))
+        print_prices(console(), model, costs, data)
 
 
 @app.command()
 def template(
     data: Annotated[Path, typer.Argument(help="A table: .csv, .tsv, .parquet, or - for CSV on standard input.")],
-    target: Annotated[str | None, typer.Option(help="Its target, which has no price.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="A column that is no feature.")] = None,
-    unit: Annotated[str, typer.Option(help="What prices are in, such as CAD or ms.")] = "",
+    target: Annotated[str | None, typer.Option(help="The target column, which has no price.")] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Another column that has no price.")] = None,
+    unit: Annotated[str, typer.Option(help="The unit of the prices, such as CAD or ms.")] = "",
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to: .csv, .toml or .yaml, or - for CSV on standard output.")
+        Path, typer.Option("--output", "-o", help="File to write: .csv, .toml, .yaml, or - for CSV on standard output.")
     ] = Path("-"),
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Start a price list: a line for every column of a table, each at a price of 1."""
-    from thrifty.cli.files import refuse_unwritable
+    """Make a price list with one line per column of a table, each with the price 1."""
+    from thrifty.cli.output_files import refuse_unwritable
     from thrifty.replacing import replacing
 
-    text = rendered(feature_columns(data, target, drop or []), unit, ".csv" if str(output) == "-" else output.suffix)
+    suffix = ".csv" if str(output) == "-" else output.suffix.lower()
+    text = template_text(feature_columns(data, target, drop or []), unit, suffix)
     if str(output) == "-":
         typer.echo(text, nl=False)
         return
     if output.exists() and not force:
-        raise ValueError(f"--output is '{output}', which is there already. Pass another name, or --force.")
+        raise ValueError(f"--output is '{output}', which exists already. Pass another name, or --force.")
     refuse_unwritable(output)
     with replacing(output) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
 
 
 def feature_columns(data: Path, target: str | None, drop: Sequence[str]) -> list[str]:
-    """Return the columns of a table that are features."""
-    from thrifty.cli.tables.opening import open_table
-    from thrifty.cli.tables.training import refuse_unknown
+    """Return the columns of a table that need a price."""
+    from thrifty.cli.tables.table_file import open_table
 
-    others = [*([target] if target else []), *drop]
     with open_table(data) as table:
-        for option, names in (("--target", [target] if target else []), ("--drop", drop)):
-            refuse_unknown(names, table.names, option, table.place)
-        return [name for name in table.names if name not in others]
+        table.refuse_unknown(target=target, drop=drop)
+        return [name for name in table.names if name != target and name not in drop]
 
 
-def rendered(names: Sequence[str], unit: str, suffix: str) -> str:
-    """Return a price list at a price of 1 each, with an example of a bundle where the format has comments."""
+def template_text(names: Sequence[str], unit: str, suffix: str) -> str:
+    """Return a price list with the price 1 for each column, and an example of a bundle if the format has comments."""
     from thrifty import CostModel
     from thrifty.costs.files import FORMATS
 
-    suffix = suffix.lower()
     if suffix not in FORMATS:
         raise ValueError(f"--output ends in {suffix!r}; expected {', '.join(FORMATS)}.")
     text = FORMATS[suffix][1](CostModel(dict.fromkeys(names, 1.0), unit=unit))
@@ -92,22 +89,22 @@ def rendered(names: Sequence[str], unit: str, suffix: str) -> str:
     return text + EXAMPLE.format(bundle=example.format(members=members)) if example else text
 
 
-def refuse_mismatch(model: Any, costs: str, columns: Sequence[str], data: str) -> None:
-    """Refuse a price list that lacks a column of the table, or has one that the table lacks."""
-    from thrifty.cli.tables.training import listed
+def refuse_mismatch(model: Any, costs: Path, columns: Sequence[str], data: Path) -> None:
+    """Raise ValueError unless the features of a price list are the columns of the table."""
+    from thrifty.cli.tables.table_file import quoted
 
     unpriced = [name for name in columns if name not in model.names]
     unknown = [name for name in model.names if name not in columns]
     problems = [
-        *([f"there is no price for {listed(unpriced)}"] if unpriced else []),
-        *([f"{listed(unknown)} is no column of {data}"] if unknown else []),
+        *([f"there is no price for {quoted(unpriced)}"] if unpriced else []),
+        *([f"{quoted(unknown)} is not a column of {data}"] if unknown else []),
     ]
     if problems:
         raise ValueError(f"{costs}: {', and '.join(problems)}. Add, remove or rename lines until they agree.")
 
 
-def print_prices(out: Any, model: Any, costs: str, data: str | None) -> None:
-    """Print the features with their prices, the bundles, and the total."""
+def print_prices(out: Any, model: Any, costs: Path, data: Path | None) -> None:
+    """Print the prices of the features, the bundles, and the total."""
     from thrifty.cli.amounts import amount
     from thrifty.cli.terminal import plain_table
 
@@ -126,7 +123,7 @@ def print_prices(out: Any, model: Any, costs: str, data: str | None) -> None:
 
 
 def as_record(model: Any) -> dict[str, Any]:
-    """Return a price list as plain values."""
+    """Return a price list as plain values, ready for JSON."""
     import numpy as np
 
     alone = model.of(np.eye(model.n_features, dtype=bool))

@@ -1,4 +1,4 @@
-"""``thrifty explain``: what a model buys for whom, or one row's way through it step by step."""
+"""``thrifty explain``: what a model buys for whom, or the trace of one row."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,36 +12,37 @@ ROW_HELP = "Trace one row: its number in --rows, counted from 1, or its values a
 def explain(
     model: Annotated[Path, typer.Argument(help="A model file.")],
     row: Annotated[str | None, typer.Option(help=ROW_HELP)] = None,
-    rows: Annotated[Path | None, typer.Option(help="Rows to tell shares of, or to take --row from.")] = None,
-    cap: Annotated[float | None, typer.Option(help="Hard limit on each row's spend, below the model's own.")] = None,
+    rows: Annotated[Path | None, typer.Option(help="A table: its rows are counted, or --row is one of them.")] = None,
+    cap: Annotated[float | None, typer.Option(help="Hard limit on each row's spend.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Explain a model: what it buys for whom; with --row, one row's way step by step."""
-    from thrifty.cli.explanations import explain_model, explain_row
-    from thrifty.cli.served import Served
+    """Explain a model: what it buys for whom. With --row: the trace of one row, step by step."""
+    from thrifty.cli.loaded_model import LoadedModel
+    from thrifty.cli.model_report import print_model
+    from thrifty.cli.trace_text import print_trace
 
-    served = Served.open(model)
+    loaded = LoadedModel.open(model)
     if row is None:
-        explain_model(served, rows, cap, as_json=json)
+        print_model(loaded, rows, cap, as_json=json)
     else:
-        explain_row(served, row_values(row, rows, served), cap, as_json=json)
+        print_trace(loaded, row_values(row, rows, loaded), cap, as_json=json)
 
 
-def row_values(row: str, rows: Path | None, served: Any) -> Mapping[str, Any]:
-    """Return the values of a row by name, from JSON or from a table; what is missing is left out."""
+def row_values(row: str, rows: Path | None, loaded: Any) -> Mapping[str, Any]:
+    """Return the values of a row by name, from JSON or from a table, without those that are missing."""
     if row.strip().isdigit():
         if rows is None:
             raise ValueError(f"--row is {row}, but there is no --rows to take it from. Pass a table.")
-        values = _row_of_table(rows, int(row), served.text_columns)
+        values = _row_of_table(rows, int(row), loaded.text_columns)
     elif rows is not None:
-        raise ValueError(f"--row is {row!r}; expected a number, since --rows is given.")
+        raise ValueError(f"--row is {row!r}; expected a number, because --rows is given.")
     else:
-        values = _row_of_json(row, served.names)
-    return {name: value for name, value in values.items() if value is not None and value == value}  # NaN is not itself
+        values = _row_of_json(row, loaded.names)
+    return {name: value for name, value in values.items() if value is not None and value == value}  # NaN != NaN
 
 
 def _row_of_table(rows: Path, number: int, text_columns: list[str]) -> dict[str, Any]:
-    from thrifty.cli.tables.opening import open_table
+    from thrifty.cli.tables.table_file import open_table
 
     n_before = 0
     with open_table(rows) as table:
@@ -55,13 +56,17 @@ def _row_of_table(rows: Path, number: int, text_columns: list[str]) -> dict[str,
 def _row_of_json(row: str, names: list[str]) -> dict[str, Any]:
     import json
 
-    from thrifty.cli.tables.training import refuse_unknown
+    from thrifty.cli.tables.table_file import quoted
 
     try:
         values = json.loads(row)
     except json.JSONDecodeError as error:
-        raise ValueError(f"--row is no number and no JSON ({error}). Pass --row '{{\"{names[0]}\": 1}}'.") from None
+        raise ValueError(
+            f"--row is neither a number nor JSON ({error}). Pass for example --row '{{\"{names[0]}\": 1}}'."
+        ) from None
     if not isinstance(values, dict):
         raise ValueError(f"--row is {row!r}; expected an object of names and values.")
-    refuse_unknown(list(values), names, "--row has", "the model")
+    for name in values:
+        if name not in names:
+            raise ValueError(f"--row has {name!r}, which is not a column of the model. It has {quoted(names)}.")
     return values

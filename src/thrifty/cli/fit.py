@@ -5,38 +5,38 @@ from typing import Annotated
 
 import typer
 
-from thrifty.cli import searching
+from thrifty.cli import search
 
 
 def fit(
     data: Annotated[Path, typer.Argument(help="Rows to learn from: .csv, .tsv, .parquet, or - for standard input.")],
-    target: searching.Target = None,
-    costs: searching.Costs = None,
-    budget: searching.Budget = None,
-    cap: searching.Cap = None,
-    method: searching.Methods = None,
-    qid: searching.Qid = None,
-    scoring: searching.Scoring = None,
-    cv: searching.Folds = 5,
-    confidence: searching.Confidence = 0.95,
-    jobs: searching.Jobs = None,
-    drop: searching.Drop = None,
-    task: searching.Task = None,
-    seed: searching.Seed = 0,
+    target: search.Target = None,
+    costs: search.Costs = None,
+    budget: search.Budget = None,
+    cap: search.Cap = None,
+    method: search.Methods = None,
+    qid: search.Qid = None,
+    scoring: search.Scoring = None,
+    cv: search.Folds = 5,
+    confidence: search.Confidence = 0.95,
+    jobs: search.Jobs = None,
+    drop: search.Drop = None,
+    task: search.Task = None,
+    seed: search.Seed = 0,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The model file; by default named like the table.")
+        Path | None, typer.Option("--output", "-o", help="The model file; by default it is named after the table.")
     ] = None,
-    json: searching.Json = False,
+    json: search.Json = False,
 ) -> None:
-    """Find the best model within a budget, say what it promises, and save it."""
-    from thrifty.cli.files import refuse_unwritable
-    from thrifty.cli.frontiers import Frontier, print_frontier, print_record
+    """Find the best model within a budget, print what it promises, and save it."""
+    from thrifty.cli.output_files import refuse_unwritable
+    from thrifty.cli.search_report import SearchReport
     from thrifty.cli.terminal import console
     from thrifty.persistence import save
 
-    place = output or model_name(data)
-    refuse_unwritable(place)
-    found = searching.search(
+    path = output or default_model_path(data)
+    refuse_unwritable(path)
+    found = search.run_search(
         data,
         target=target,
         costs=costs,
@@ -52,20 +52,19 @@ def fit(
         n_jobs=jobs,
         random_state=seed,
     )
-    save(found, place)
-    frontier = Frontier.of_search(found)
+    save(found, path)
+    report = SearchReport.of_search(found)
     if json:
-        print_record(frontier, model=str(place))
+        report.print_json(model=str(path))
     else:
-        out = console()
-        print_frontier(out, frontier)
-        out.print(f"Saved as {place}.", soft_wrap=True)
+        report.print()
+        console().print(f"Saved as {path}.", soft_wrap=True)
 
 
-def model_name(data: Path) -> Path:
-    """Return what the model of a table is called.
+def default_model_path(data: Path) -> Path:
+    """Return the name of the model file for a table.
 
-    >>> model_name(Path("heart.csv.gz")).name, model_name(Path("-")).name
+    >>> default_model_path(Path("heart.csv.gz")).name, default_model_path(Path("-")).name
     ('heart.thrifty', 'model.thrifty')
     """
     stem = "model" if str(data) == "-" else data.name.removesuffix(".gz")

@@ -1,4 +1,4 @@
-"""``thrifty frontier``: what spending buys, as a table, a picture or a page."""
+"""``thrifty frontier``: the scores that a search reaches for each spend, as a table, a picture or a page."""
 
 import os
 from pathlib import Path
@@ -6,75 +6,73 @@ from typing import Annotated, Any
 
 import typer
 
-from thrifty.cli import searching
+from thrifty.cli import search
 
 MODEL_SUFFIX = ".thrifty"
 
 
 def frontier(
     source: Annotated[Path, typer.Argument(help="A model file, or a table to search without saving a model.")],
-    target: searching.Target = None,
-    costs: searching.Costs = None,
-    budget: searching.Budget = None,
-    cap: searching.Cap = None,
-    method: searching.Methods = None,
-    qid: searching.Qid = None,
-    scoring: searching.Scoring = None,
-    cv: searching.Folds = 5,
-    confidence: searching.Confidence = 0.95,
-    jobs: searching.Jobs = None,
-    drop: searching.Drop = None,
-    task: searching.Task = None,
-    seed: searching.Seed = 0,
-    png: Annotated[Path | None, typer.Option(help="Also draw it, to this file.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Also put it on a page that needs nothing else.")] = None,
-    json: searching.Json = False,
+    target: search.Target = None,
+    costs: search.Costs = None,
+    budget: search.Budget = None,
+    cap: search.Cap = None,
+    method: search.Methods = None,
+    qid: search.Qid = None,
+    scoring: search.Scoring = None,
+    cv: search.Folds = 5,
+    confidence: search.Confidence = 0.95,
+    jobs: search.Jobs = None,
+    drop: search.Drop = None,
+    task: search.Task = None,
+    seed: search.Seed = 0,
+    png: Annotated[Path | None, typer.Option(help="Also write a picture to this file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write a self-contained HTML page to this file.")] = None,
+    json: search.Json = False,
 ) -> None:
-    """See what spending buys: of a model file, all that its search measured; of a table, a new search."""
-    from thrifty.cli.files import refuse_unwritable
-    from thrifty.cli.frontiers import Frontier, print_frontier, print_record
-    from thrifty.cli.terminal import console
+    """Show which score a search reaches for which spend: the search of a model file, or a new one on a table."""
+    from thrifty.cli.output_files import refuse_unwritable
+    from thrifty.cli.search_report import SearchReport
 
-    for place in (png, html):
-        if place is not None:
-            refuse_unwritable(place)
+    for path in (png, html):
+        if path is not None:
+            refuse_unwritable(path)
     if source.suffix.lower() == MODEL_SUFFIX:
-        found = Frontier.of_model(source)
+        report = SearchReport.of_model_file(source)
     else:
-        found = Frontier.of_search(
-            searching.search(
-                source,
-                target=target,
-                costs=costs,
-                methods=method,
-                qid=qid,
-                drop=drop,
-                task=task,
-                budget=budget,
-                cap=cap,
-                scoring=scoring,
-                cv=cv,
-                confidence=confidence,
-                n_jobs=jobs,
-                random_state=seed,
-                refit=False,
-            )
+        found = search.run_search(
+            source,
+            target=target,
+            costs=costs,
+            methods=method,
+            qid=qid,
+            drop=drop,
+            task=task,
+            budget=budget,
+            cap=cap,
+            scoring=scoring,
+            cv=cv,
+            confidence=confidence,
+            n_jobs=jobs,
+            random_state=seed,
+            refit=False,
         )
-    _write_pictures(found, source.name, png, html)
+        report = SearchReport.of_search(found)
+    _write_pictures(report, source.name, png, html)
     if json:
-        print_record(found)
+        report.print_json()
     else:
-        print_frontier(console(), found)
+        report.print()
 
 
-def _write_pictures(found: Any, title: str, png: Path | None, html: Path | None) -> None:
-    os.environ["MPLBACKEND"] = "agg"  # pictures go to files, so no window system is needed
-    from thrifty.cli.frontiers import compose, draw
+def _write_pictures(report: Any, title: str, png: Path | None, html: Path | None) -> None:
+    os.environ["MPLBACKEND"] = "agg"  # draw without a window system
+    from thrifty.cli.frontier_page import draw_frontier, frontier_page
     from thrifty.replacing import replacing
 
     if png is not None:
         with replacing(png) as unfinished:
-            unfinished.write_bytes(draw(found))
+            unfinished.write_bytes(draw_frontier(report))
     if html is not None:
         with replacing(html) as unfinished:
-            unfinished.write_text(compose(found, title), encoding="utf-8")
+            unfinished.write_text(frontier_page(report, title), encoding="utf-8")

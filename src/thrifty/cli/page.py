@@ -1,6 +1,6 @@
-"""What pages share: one style, pictures inside the page, and cells in which no character has a meaning.
+"""Parts that all HTML pages share: the style sheet, tables, large numbers and embedded pictures.
 
-A page needs nothing but itself: nothing is fetched when it is opened.
+A page is one file. It fetches nothing when it is opened.
 """
 
 from base64 import b64encode
@@ -15,33 +15,34 @@ DOTS_PER_INCH = 160
 STYLE = Path(__file__).with_name("page.css")
 
 
-def fill(template: Path, *, prose: Mapping[str, str], parts: Mapping[str, str]) -> str:
-    """Fill a page with text, which is escaped, and with parts that are HTML already."""
+def fill_template(template: Path, *, texts: Mapping[str, str], parts: Mapping[str, str]) -> str:
+    """Return a page filled with texts, which are escaped, and with parts, which are HTML already."""
     page, style = (each.read_text(encoding="utf-8") for each in (template, STYLE))
-    return Template(page).substitute({name: escape(text) for name, text in prose.items()}, style=style, **parts)
+    return Template(page).substitute({name: escape(text) for name, text in texts.items()}, style=style, **parts)
 
 
-def table_row(cells: Iterable[str], attributes: str = "") -> str:
-    """Write a row of a table.
+def table_row(cells: Iterable[str], *, best: bool = False) -> str:
+    """Return a row of a table; the best row is highlighted.
 
     >>> table_row(["a < b", "4"])
     '<tr><td>a &lt; b</td><td>4</td></tr>'
     """
-    return f"<tr{attributes}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+    start = '<tr class="best">' if best else "<tr>"
+    return start + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
-def tiles(contents: Iterable[tuple[str, str]]) -> str:
-    """Write large numbers, each over what it means."""
-    return "".join(f'<div class="tile"><b>{escape(big)}</b>{escape(small)}</div>' for big, small in contents)
+def large_numbers(numbers: Iterable[tuple[str, str]]) -> str:
+    """Return boxes with a large number and its meaning below it."""
+    return "".join(f'<div class="tile"><b>{escape(big)}</b>{escape(small)}</div>' for big, small in numbers)
 
 
-def png(display: Any) -> bytes:
-    """Return a drawn display as the bytes of a PNG file."""
+def png_bytes(display: Any) -> bytes:
+    """Return a plotted display as PNG."""
     file = BytesIO()
     display.figure_.savefig(file, format="png", dpi=DOTS_PER_INCH, facecolor="white")
     return file.getvalue()
 
 
-def embedded(picture: bytes) -> str:
-    """Return the address of a picture that is inside the page."""
+def embedded_picture(picture: bytes) -> str:
+    """Return a PNG picture as a data URL."""
     return "data:image/png;base64," + b64encode(picture).decode()

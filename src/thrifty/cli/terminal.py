@@ -1,4 +1,4 @@
-"""What commands print with: tables and prose on stdout, progress and notes on stderr, JSON for scripts."""
+"""What commands print: tables and text on standard output, progress and notes on standard error, JSON for scripts."""
 
 import json
 import sys
@@ -12,18 +12,18 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-WIDEST = 92
+MAX_WIDTH = 92
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Standard output, no wider than prose reads well; text is printed as it is, whatever it holds."""
+    """Return a console that prints text unchanged (no markup, no emoji), in lines of limited width."""
     out = Console(highlight=False, markup=False, emoji=False, stderr=stderr)
-    out.width = min(out.width, WIDEST)
+    out.width = min(out.width, MAX_WIDTH)
     return out
 
 
 def plain_table(**columns: str) -> Table:
-    """Return a table with a rule under its head, from names of columns and how each is justified."""
+    """Return a table with a line under its header; pass the names of the columns and how each is justified."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="")
     for name, justify in columns.items():
         table.add_column(name.replace("_", " ").strip(), justify=justify)  # type: ignore[arg-type]
@@ -31,18 +31,18 @@ def plain_table(**columns: str) -> Table:
 
 
 def note(message: str) -> None:
-    """Say on stderr, in one line, what a user should know but need not act on."""
+    """Print a message on standard error, in one line."""
     print("thrifty:", " ".join(message.split()), file=sys.stderr)
 
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Print warnings as notes, each once."""
-    said: set[str] = set()
+    """Print each distinct warning once, as a note."""
+    printed: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if (text := str(message)) not in said:
-            said.add(text)
+        if (text := str(message)) not in printed:
+            printed.add(text)
             note(text)
 
     with warnings.catch_warnings():
@@ -53,7 +53,7 @@ def warnings_as_notes() -> Iterator[None]:
 
 @contextmanager
 def progress(description: str, total: float | None, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
-    """Show a bar with the time left, on a terminal; yield what moves it on, by one or by what it is told."""
+    """Show a progress bar if standard error is a terminal; yield a function that advances it."""
     err = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
     hidden = quiet or not err.is_terminal
@@ -63,7 +63,7 @@ def progress(description: str, total: float | None, *, quiet: bool = False) -> I
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON: what is no finite number as null."""
+    """Print a value as JSON; numbers that are not finite become null."""
     from thrifty.persistence.manifest import plain
 
     print(json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False))

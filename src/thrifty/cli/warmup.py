@@ -1,7 +1,7 @@
-"""``thrifty warmup``: compile every Numba kernel ahead of time, into the cache that later runs read.
+"""``thrifty warmup``: compile every Numba kernel in advance, and store it in the cache that later runs read.
 
-Compiling happens as in earnest: every public estimator is fitted, predicts and is driven by a session, on rows of
-float64 and of float32. Where images are built, run it once so that no first request waits for the compiler.
+Each public estimator is fitted, predicts and runs a session, on float64 and on float32 rows. Run it once when you
+build a container image, so that the first request does not wait for the compiler.
 """
 
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from typing import Any
 import typer
 
 N_ROWS, N_FEATURES = 60, 6
-MASKS = (20_000, 2)  # few masks are priced without a kernel
+MASKS = (20_000, 2)  # small numbers of masks are priced without a kernel
 
 
 def warmup() -> None:
-    """Compile all kernels ahead of time, so that nothing later waits for the compiler."""
+    """Compile all kernels in advance, so that later commands do not wait for the compiler."""
     from time import perf_counter
 
     from thrifty.testing import public_estimators
@@ -34,7 +34,7 @@ def warmup() -> None:
 
 
 def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
-    """Yield fitted models with their rows: every kind of target that suits them, in float64 and float32."""
+    """Yield fitted models with their rows, for each kind of target that they support, in float64 and float32."""
     import numpy as np
     from sklearn.base import is_classifier
     from sklearn.utils import get_tags
@@ -53,16 +53,16 @@ def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
 
 
 def use(model: Any, X: Any) -> None:
-    """Predict a batch, and drive one row's session to its answer."""
+    """Predict a batch, and run the session of one row to its end."""
     from thrifty.models.session import drive
 
     model.acquire(X, cap=2)
-    model.acquire(X, qid=[0] * len(X))  # rankers compare the documents of a query in a kernel of their own
+    model.acquire(X, qid=[0] * len(X))  # some rankers have a kernel that compares the rows of a query
     drive(model.session(), X[0].__getitem__)
 
 
 def count_masks() -> None:
-    """Price many acquisitions at once."""
+    """Compute the cost of many masks at once."""
     import numpy as np
 
     from thrifty import CostModel
@@ -84,7 +84,7 @@ def evaluate_trees() -> None:
 
 
 def boost_rows() -> None:
-    """Boost with rows charged, on more values than there are bins, on categories, and looking ahead."""
+    """Fit boosters that charge rows, bin many values, split categories, and look ahead."""
     import numpy as np
 
     from thrifty import GreedyMiserRegressor
@@ -96,7 +96,7 @@ def boost_rows() -> None:
 
 
 def evaluate_kernels() -> None:
-    """Stop a kernel machine early."""
+    """Fit and use an early-stopping kernel machine."""
     import numpy as np
     from sklearn.svm import SVC
 

@@ -1,14 +1,8 @@
-"""``thrifty demo``: what prediction on a budget is about, on 270 patients and their 13 tests.
+"""``thrifty demo``: prediction on a budget, on 270 patients with 13 tests each.
 
-story       from the data to what is shown
-study       what accuracy a budget buys, by nested cross-validation
-replay      one patient's way through a tree
-findings    the columns and values of the data in words
-sentences   what the numbers say
-terminal    what is printed
-pictures    what is drawn
-page        all of it on one HTML page
-folder      where the files go
+heart_in_words   the data, with readable names and values
+study            what accuracy each budget buys, on held-out patients
+report           what is printed, drawn and written on the page
 """
 
 import os
@@ -17,24 +11,24 @@ from typing import Annotated
 
 import typer
 
-from thrifty.cli.demo.folder import refuse_unwritable
+from thrifty.cli.output_files import refuse_unwritable_folder
 
-MOST_FOLDS, LARGEST_SEED = 20, 2**32 - 1
+MAX_FOLDS, MAX_SEED = 20, 2**32 - 1
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help="Folder for the pictures and the page.")] = Path("thrifty-demo"),
-    folds: Annotated[int, typer.Option(help=f"Outer folds of the cross-validation, 2 to {MOST_FOLDS}.")] = 5,
-    seed: Annotated[int, typer.Option(help="Decides who falls into which fold.")] = 0,
+    output: Annotated[Path, typer.Option(help="Folder for the picture and the page.")] = Path("thrifty-demo"),
+    folds: Annotated[int, typer.Option(help=f"Number of outer folds, 2 to {MAX_FOLDS}.")] = 5,
+    seed: Annotated[int, typer.Option(help="Random state of the folds and of the methods.")] = 0,
 ) -> None:
-    """See a model pay a fraction of what a full heart work-up costs: a table, two pictures, a page, a patient."""
-    _refuse_outside("--folds", folds, 2, MOST_FOLDS)
-    _refuse_outside("--seed", seed, 0, LARGEST_SEED)
-    refuse_unwritable(output)
-    os.environ["MPLBACKEND"] = "agg"  # pictures go to files, so no window system is needed
-    from thrifty.cli.demo.story import tell
+    """Predict heart disease for a fraction of what all tests cost: a table, a patient's trace, a picture, a page."""
+    _refuse_outside("--folds", folds, 2, MAX_FOLDS)
+    _refuse_outside("--seed", seed, 0, MAX_SEED)
+    refuse_unwritable_folder(output)
+    os.environ["MPLBACKEND"] = "agg"  # draw without a window system
+    from thrifty.cli.demo.report import run_demo
 
-    tell(output, folds=folds, seed=seed)
+    run_demo(output, folds=folds, seed=seed)
 
 
 def _refuse_outside(option: str, value: int, least: int, most: int) -> None:

@@ -1,46 +1,35 @@
-"""What accuracy a budget buys on the heart data, by nested cross-validation.
+"""What accuracy a budget buys on the heart data, measured on held-out patients.
 
-Among the candidates an inner cross-validation of the training part chooses; the held-out fold only measures. The
-candidates themselves, whom a tree may test and with what allowances, were designed with this data in view, which
-flatters the trees somewhat.
-
-    family      trees that differ in whom they test how much, or static models that differ in their cost weight
-    choose      of a family, for every budget, the model of least log loss whose mean spend is within it
-    measure     its mean spend, accuracy and AUC on the held-out fold
+The patients are divided into folds. Each fold is held out in turn, and a search on the other folds measures its
+candidates by an inner cross-validation. For each budget the best candidate within it is fitted to the other folds and
+measured on the held-out fold, which the search has not seen.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass
-from itertools import product
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from thrifty import ASTCClassifier, CostModel, CostWeightedL1Classifier
-from thrifty.metrics import CostCurve, cost_curve
+from thrifty import BudgetSearchCV, TableModel
+from thrifty.tuning import METHODS
+from thrifty.tuning.frontier import by_preference
+from thrifty.tuning.problem import Task
 
-BUDGETS = (5.0, 40.0, 70.0, 100.0, 130.0, 170.0, 200.0)
-SHOWN_BUDGET = 100.0  # of the tree that is drawn and replayed
-INNER_FOLDS = 5
-
-# Allowances in Canadian dollars. Everybody answers the questions that cost 1 each; a large test costs about 100, and
-# all the small ones together 26.
-QUESTIONS = 4.0
-FURTHER = (0.0, 131.0, 232.0, 324.0)  # nothing, one large test, two, everything
-
-Rows = tuple[np.ndarray, np.ndarray]
-Family = Callable[[Any, Any], list[Any]]
-OnStep = Callable[[], None]
+BUDGETS = (5.0, 50.0, 100.0, 150.0, 200.0, 250.0)
+SAME_FOR_ALL = ("l1", "static")  # methods that buy the same tests for every patient
+SEARCHED = (*SAME_FOR_ALL, "astc", "attentive")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a model spends on a patient on average, and how good its answers are, on patients it has not seen."""
+    """Mean spend per patient, accuracy and area under the ROC curve, on held-out patients."""
 
     spend: float
     accuracy: float
@@ -49,114 +38,88 @@ class Outcome:
 
 @dataclass(frozen=True)
 class BudgetRow:
-    """The tree and the static model that were chosen for a budget."""
+    """Outcomes within a budget: of the search, and of its methods that buy the same tests for everyone."""
 
     budget: float
-    tree: Outcome
-    static: Outcome
+    search: Outcome
+    same: Outcome
 
 
 @dataclass(frozen=True)
 class Study:
-    """Means over the held-out folds: one row per budget, and the model that buys every test for everyone."""
+    """Outcomes as means over the held-out folds; `models` are those of the first fold, by budget."""
 
-    folds: int
     rows: tuple[BudgetRow, ...]
-    full: Outcome
-    chance: float  # standard error of an accuracy
+    full: Outcome  # of logistic regression on all tests
+    n_patients: int
+    n_folds: int
+    models: dict[float, TableModel] = field(default_factory=dict)
+    held_out: tuple[int, ...] = ()  # the patients of the first fold
+
+    @property
+    def accuracy_error(self) -> float:
+        """Standard error of an accuracy: sqrt(a (1 - a) / n) with a the accuracy of all tests, n the patients."""
+        return (self.full.accuracy * (1 - self.full.accuracy) / self.n_patients) ** 0.5
 
     @property
     def headline(self) -> BudgetRow:
-        """The cheapest row within a standard error of the full model's accuracy, else the most accurate."""
-        close = [row for row in self.rows if row.tree.accuracy >= self.full.accuracy - self.chance]
-        return close[0] if close else max(self.rows, key=lambda row: row.tree.accuracy)
+        """The cheapest row within one standard error of the accuracy of all tests, else the most accurate row."""
+        close = [row for row in self.rows if row.search.accuracy >= self.full.accuracy - self.accuracy_error]
+        return close[0] if close else max(self.rows, key=lambda row: row.search.accuracy)
 
 
-def n_steps(folds: int) -> int:
-    """How often `run_study` and `shown_tree` report progress."""
-    return (2 * folds + 1) * (INNER_FOLDS + 1)
+def run_study(heart: Any, *, folds: int, seed: int, on_fold: Callable[[], None]) -> Study:
+    """Search, choose and measure, fold by fold."""
+    splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(heart.X, heart.y))
+    models, outcomes = [], []
+    for train, test in splits:
+        chosen = choose_models(heart, train, seed)
+        measured = [measure(model, heart, test) for pair in chosen for model in pair]
+        outcomes.append([astuple(each) for each in (*measured, measure_full(heart, train, test))])
+        models.append({budget: search for budget, (search, _) in zip(BUDGETS, chosen, strict=True)})
+        on_fold()
+    *means, full = [Outcome(*each) for each in np.mean(outcomes, axis=0).tolist()]
+    rows = tuple(map(BudgetRow, BUDGETS, means[::2], means[1::2]))
+    return Study(rows, full, len(heart.y), folds, models[0], tuple(splits[0][1].tolist()))
 
 
-def run_study(heart: Any, *, folds: int, seed: int, on_step: OnStep) -> Study:
-    """Measure trees, static models and the full model on every held-out fold."""
-    trees: list[list[Outcome]] = []
-    static: list[list[Outcome]] = []
-    full: list[list[Outcome]] = []
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(heart.X, heart.y):
-        seen, unseen = (heart.X[train], heart.y[train]), (heart.X[test], heart.y[test])
-        for family, found in ((tree_family(heart.costs), trees), (static_family(heart.costs, seen), static)):
-            chosen = choose(family, seen, BUDGETS, seed=seed, on_step=on_step)
-            found.append([_measure(model, unseen) for model in chosen])
-        full.append([_measure_full(heart.costs, seen, unseen)])
-    rows = tuple(map(BudgetRow, BUDGETS, _mean(trees), _mean(static)))
-    accuracy = _mean(full)[0].accuracy
-    return Study(folds, rows, _mean(full)[0], chance=(accuracy * (1 - accuracy) / len(heart.y)) ** 0.5)
+def choose_models(heart: Any, train: np.ndarray, seed: int) -> list[tuple[TableModel, TableModel]]:
+    """Return for each budget the best model of a search, and its best that buys the same tests for everyone."""
+    X, y = heart.X.iloc[train], heart.y[train]
+    points = BudgetSearchCV(list(SEARCHED), costs=heart.costs, refit=False, random_state=seed).fit(X, y).frontier_
+    fitted: dict[int, TableModel] = {}
+
+    def best(candidates: Any, budget: float) -> TableModel:
+        point = int(by_preference(candidates, budget)[0])
+        if point not in fitted:
+            fitted[point] = unfitted(points.loc[point], heart.costs, seed).fit(X, y)
+        return fitted[point]
+
+    same = points[points["method"].isin(SAME_FOR_ALL)]
+    return [(best(points, budget), best(same, budget)) for budget in BUDGETS]
 
 
-def shown_tree(heart: Any, *, seed: int, on_step: OnStep) -> ASTCClassifier:
-    """Choose a tree for the middle budget by all patients."""
-    return choose(tree_family(heart.costs), (heart.X, heart.y), [SHOWN_BUDGET], seed=seed, on_step=on_step)[0]
+def unfitted(point: Any, costs: Any, seed: int) -> TableModel:
+    """Return the method of a point of the frontier, with its settings."""
+    settings = dict(point["parameters"])
+    cap = settings.pop("cap", None)
+    estimator = METHODS[point["method"]].estimator(Task.BINARY).set_params(**settings)
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=seed)
+    return TableModel(estimator, costs=costs, cap=cap)
 
 
-def tree_family(costs: CostModel) -> Family:
-    """Trees by what they allow the half more at risk, and then the patients in the middle, who are hard to tell."""
-    allowances: list[list[float]] = [[1], [2]]
-    for riskier_half, middle in product(FURTHER, FURTHER):
-        allowances.append([QUESTIONS, riskier_half, 0, 0, middle, middle, 0])  # level order, upper child first
-
-    def fit(X: Any, y: Any) -> list[Any]:
-        return [_tree(costs, nodes).fit(X, y) for nodes in allowances]
-
-    return fit
+def measure(model: TableModel, heart: Any, test: np.ndarray) -> Outcome:
+    """Return the outcome of a model on held-out patients."""
+    acquisition, y = model.acquire(heart.X.iloc[test]), heart.y[test]
+    accuracy, auc = accuracy_score(y, acquisition.prediction), roc_auc_score(y, acquisition.score)
+    return Outcome(float(acquisition.spend.mean()), accuracy, auc)
 
 
-def _tree(costs: CostModel, nodes: Sequence[float]) -> ASTCClassifier:
-    depth = len(nodes).bit_length()
-    return ASTCClassifier(costs=costs, max_depth=depth, node_budget=nodes, overflow="skip", soft=True)
-
-
-def static_family(costs: CostModel, seen: Rows) -> Family:
-    """One cost-weighted l1 model for all patients, by its cost weight."""
-    model = CostWeightedL1Classifier(costs=costs)
-    cost_weights = [each.cost_weight for each in model.path(*seen)]
-
-    def fit(X: Any, y: Any) -> list[Any]:
-        return model.path(X, y, cost_weights=cost_weights)
-
-    return fit
-
-
-def choose(family: Family, seen: Rows, budgets: Iterable[float], *, seed: int, on_step: OnStep) -> list[Any]:
-    """Return for every budget the best model that an inner cross-validation finds within it, fitted to all rows."""
-    X, y = seen
-    curves = []
-    for train, test in StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed).split(X, y):
-        curves.append(cost_curve(family(X[train], y[train]), X[test], y[test], scoring="neg_log_loss"))
-        on_step()
-    curve = CostCurve(
-        spend=np.mean([each.spend for each in curves], axis=0), score=np.mean([each.score for each in curves], axis=0)
-    )
-    models = family(X, y)
-    on_step()
-    return [models[curve.best(budget)] for budget in budgets]
-
-
-def _measure(model: Any, unseen: Rows) -> Outcome:
-    X, y = unseen
-    acquisition = model.acquire(X)
-    accuracy = accuracy_score(y, acquisition.prediction)
-    return Outcome(float(acquisition.spend.mean()), float(accuracy), float(roc_auc_score(y, acquisition.score)))
-
-
-def _measure_full(costs: CostModel, seen: Rows, unseen: Rows) -> Outcome:
-    X, y = unseen
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(*seen)
-    auc = roc_auc_score(y, model.decision_function(X))
-    return Outcome(costs.total, float(accuracy_score(y, model.predict(X))), float(auc))
-
-
-def _mean(by_fold: list[list[Outcome]]) -> list[Outcome]:
-    """Average over the folds, budget by budget."""
-    return [
-        Outcome(*np.mean([astuple(each) for each in folds], axis=0).tolist()) for folds in zip(*by_fold, strict=True)
-    ]
+def measure_full(heart: Any, train: np.ndarray, test: np.ndarray) -> Outcome:
+    """Return the outcome of logistic regression on all tests."""
+    encoder = (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number"))
+    model = make_pipeline(make_column_transformer(encoder, remainder=StandardScaler()), LogisticRegression())
+    model.fit(heart.X.iloc[train], heart.y[train])
+    X, y = heart.X.iloc[test], heart.y[test]
+    return Outcome(heart.costs.total, model.score(X, y), roc_auc_score(y, model.decision_function(X)))

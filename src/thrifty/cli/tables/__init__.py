@@ -1,11 +1,10 @@
-"""Tables of rows on disk or on standard input, read whole to fit on and in chunks to predict.
+"""Tables of rows in files or on standard input: read whole to fit, in chunks to predict.
 
-opening      which reader a path needs
-delimited    CSV and its kin: delimiters, byte order marks and compression are found out
-parquet      Parquet, through pyarrow
-training     the table to fit on: features, target, queries
-outputs      predictions, written in chunks to CSV, Parquet or JSON lines
+table_file   what every reader offers, which reader a path needs, and checks of column names
+delimited    reader of CSV and similar text; it detects delimiter, byte order mark and compression
+parquet      reader of Parquet, through pyarrow
+outputs      writers of predictions, in chunks, to CSV, Parquet or JSON lines
 
-What the cells of a column mean (numbers, dates, categories) is learned from the training table by `TableModel`, and a
-table to predict is read by that: text stays text there until the model has it.
+`TableModel` learns from the training table what the cells of a column mean (numbers, dates, categories). A table to
+predict is read accordingly: text stays text until the model gets it.
 """

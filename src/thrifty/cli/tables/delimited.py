@@ -1,8 +1,8 @@
-"""CSV and its kin: UTF-8 with or without a byte order mark, plain or gzipped, split by comma, semicolon, tab or bar.
+"""Reader of delimited text: UTF-8 with or without a byte order mark, plain or gzipped; comma, semicolon, tab or bar.
 
-The header is read here, so that a doubtful one is refused in words; the rows are left to pandas. A row may end early,
-as spreadsheets write it: what is not there is missing. A row that is too long is refused, for then the delimiter stands
-inside a value and everything behind it has moved.
+This module reads the header, so that it can refuse a doubtful one with a clear message. pandas reads the rows. A row
+may end early, as spreadsheets write it: the cells that are not there are missing. A row that is too long is refused,
+because then a value contains the delimiter and all cells after it are in the wrong column.
 """
 
 import csv
@@ -18,12 +18,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from thrifty.cli.tables.opening import STDIN, TableFile, suffix_of
+from thrifty.cli.tables.table_file import STDIN, TableFile, suffix_of
 from thrifty.cli.terminal import note
 
 DELIMITERS = (",", ";", "\t", "|")
 GZIP = b"\x1f\x8b"
-ALSO_MISSING = ["?"]  # beside what pandas takes for missing: empty cells, NA, NaN, null and the like
+ALSO_MISSING = ["?"]  # in addition to what pandas treats as missing: empty cells, NA, NaN, null and others
 
 
 class DelimitedFile(TableFile):
@@ -31,25 +31,29 @@ class DelimitedFile(TableFile):
 
     def __init__(self, path: Path):
         self.place = "standard input" if str(path) == STDIN else str(path)
-        self._raw = _opened(path)
+        self._raw = _open_bytes(path)
         self.size = None if str(path) == STDIN else path.stat().st_size
-        self._text = io.TextIOWrapper(_unpacked(self._raw), encoding="utf-8-sig")
-        with ExitStack() as unless_sound:
-            unless_sound.callback(self.close)
-            with self._located():
+        is_gzip = self._raw.peek(2)[:2] == GZIP
+        self._text = io.TextIOWrapper(gzip.GzipFile(fileobj=self._raw) if is_gzip else self._raw, encoding="utf-8-sig")
+        with ExitStack() as on_error:
+            on_error.callback(self.close)
+            with self._clear_errors():
                 self._delimiter, self._header = _read_header(self._text, suffix_of(path))
-                self._leave_unnamed_out()
-            self.refuse_repeated()
-            unless_sound.pop_all()
+                self._leave_out_unnamed()
+            self.refuse_repeated_names()
+            on_error.pop_all()
 
     def read(self) -> Any:
         """Return all rows as a pandas DataFrame."""
-        with self._located():
+        with self._clear_errors():
             return self._reader(dtype=None)[self.names]
 
     def chunks(self, text: Collection[str] = ()) -> Iterator[Any]:
-        """Yield the rows as DataFrames of a limited size; columns in `text` are read as they stand."""
-        with self._located(), self._reader(dtype=dict.fromkeys(text, str), chunksize=self.rows_at_once()) as reader:
+        """Yield the rows as DataFrames of limited size; columns in `text` are read as text."""
+        with (
+            self._clear_errors(),
+            self._reader(dtype=dict.fromkeys(text, str), chunksize=self.rows_per_chunk()) as reader,
+        ):
             for chunk in reader:
                 yield chunk[self.names]
 
@@ -73,25 +77,25 @@ class DelimitedFile(TableFile):
             names=self._header,
             index_col=False,
             skipinitialspace=True,
-            skip_blank_lines=len(self._header) > 1,  # of a single column an empty line is a missing value
+            skip_blank_lines=len(self._header) > 1,  # in a table of one column an empty line is a missing value
             na_values=ALSO_MISSING,
-            low_memory=False,  # types are those of the whole column or chunk
+            low_memory=False,  # so that the type of a column does not change within a chunk
             **options,
         )
 
-    def _leave_unnamed_out(self) -> None:
+    def _leave_out_unnamed(self) -> None:
         """Leave out columns without a name, such as the row numbers that other tools write."""
         if not any(self._header):
-            raise ValueError("the first line is empty. Begin with a line that names the columns.")
+            raise ValueError("the first line has no column names. Begin with a line that names the columns.")
         self.names = [name for name in self._header if name]
         if unnamed := [k for k, name in enumerate(self._header) if not name]:
             note(f"{self.place}: column {unnamed[0] + 1} has no name and is left out.")
             for k in unnamed:
-                self._header[k] = f"\0{k}"  # pandas wants names that differ
+                self._header[k] = f"\0{k}"  # pandas needs distinct names
 
     @contextmanager
-    def _located(self) -> Iterator[None]:
-        """Say where it was and what to do, whoever finds the file unreadable."""
+    def _clear_errors(self) -> Iterator[None]:
+        """Turn the errors of all readers into messages that name the place and say what to do."""
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("error", message="Length of header or names")
@@ -99,11 +103,11 @@ class DelimitedFile(TableFile):
         except UnicodeDecodeError as error:
             raise ValueError(f"{self.place}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise ValueError(f"{self.place}: cannot be unpacked ({error}). Get the whole file.") from None
+            raise ValueError(f"{self.place}: the file cannot be unpacked ({error}). It may be incomplete.") from None
         except Warning:
             raise ValueError(f"{self.place}: {_too_long('1')}") from None
         except ValueError as error:
-            if "Calling read(nbytes) on source failed" in str(error):  # pandas hides what is no Exception behind it
+            if "Calling read(nbytes) on source failed" in str(error):  # how pandas reports a Ctrl-C
                 raise KeyboardInterrupt from None
             found = re.search(r"Expected \d+ fields in line (\d+), saw \d+", str(error))
             raise ValueError(f"{self.place}: {_too_long(found[1]) if found else error}") from None
@@ -113,7 +117,7 @@ def _too_long(row: str) -> str:
     return f"row {row} has more cells than there are columns. Quote values that hold the delimiter."
 
 
-def _opened(path: Path) -> Any:
+def _open_bytes(path: Path) -> Any:
     if str(path) == STDIN:
         return sys.stdin.buffer
     try:
@@ -122,25 +126,20 @@ def _opened(path: Path) -> Any:
         raise OSError(f"'{path}' cannot be read ({error.strerror}). Check the path.") from None
 
 
-def _unpacked(raw: Any) -> Any:
-    return gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == GZIP else raw
-
-
 def _read_header(text: io.TextIOWrapper, suffix: str) -> tuple[str, list[str]]:
     """Read the first line that is not empty; return the delimiter and the names of the columns."""
     first = next((line for line in text if line.strip("\r\n")), "")
     if not first.strip():
-        raise ValueError("is empty. Begin with a line that names the columns.")
-    delimiter = "\t" if suffix == ".tsv" else _most_frequent_delimiter(first)
+        raise ValueError("the file is empty. Begin with a line that names the columns.")
+    delimiter = "\t" if suffix == ".tsv" else most_frequent_delimiter(first)
     cells = next(csv.reader(chain([first], text), delimiter=delimiter, skipinitialspace=True))
     return delimiter, [cell.strip() for cell in cells]
 
 
-def _most_frequent_delimiter(line: str) -> str:
-    """Return what splits a header; a comma where nothing does.
+def most_frequent_delimiter(line: str) -> str:
+    """Return the delimiter that occurs most often outside quotes; a comma if none occurs.
 
-    >>> _most_frequent_delimiter('age;"sex, at birth";chol')
+    >>> most_frequent_delimiter('age;"sex, at birth";chol')
     ';'
     """
-    bare = re.sub('"[^"]*"', "", line)
-    return max(DELIMITERS, key=bare.count)
+    return max(DELIMITERS, key=re.sub('"[^"]*"', "", line).count)

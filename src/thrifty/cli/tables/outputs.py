@@ -1,4 +1,7 @@
-"""Predictions, written in chunks as they come: to a file, which takes its name when it is complete, or to stdout."""
+"""Writers of predictions, chunk by chunk, to a file or to standard output.
+
+A file gets its name when it is complete, so that an error leaves the old file unchanged.
+"""
 
 import gzip
 import json
@@ -9,9 +12,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from thrifty.cli.files import refuse_unwritable
-from thrifty.cli.tables.opening import DELIMITED, PARQUET, STDIN, suffix_of
+from thrifty.cli.output_files import refuse_unwritable
 from thrifty.cli.tables.parquet import import_pyarrow
+from thrifty.cli.tables.table_file import DELIMITED, PARQUET, STDIN, suffix_of
 from thrifty.replacing import replacing
 
 JSON_LINES = (".jsonl", ".ndjson")
@@ -19,7 +22,7 @@ STDOUT = STDIN
 
 
 class Output(ABC):
-    """Takes DataFrames of the same columns, one after another; cells may be lists if it is `nested`."""
+    """Writer of DataFrames that have the same columns; if `nested`, cells may be lists."""
 
     nested = False
 
@@ -28,13 +31,13 @@ class Output(ABC):
         """Write some rows."""
 
     def close(self) -> None:
-        """Write what is left to write."""
+        """Finish the output."""
         return
 
 
 @contextmanager
 def open_output(path: Path, *, json_lines: bool = False) -> Iterator[Output]:
-    """Open an output by the suffix of its name; "-" is standard output."""
+    """Open the writer for the suffix of a path; "-" is standard output."""
     suffix = suffix_of(path)
     if str(path) != STDOUT and suffix not in (*DELIMITED, *PARQUET, *JSON_LINES):
         known = ", ".join((*DELIMITED, *PARQUET, *JSON_LINES))
@@ -56,8 +59,8 @@ def open_output(path: Path, *, json_lines: bool = False) -> Iterator[Output]:
 
 @contextmanager
 def _text_file(path: Path) -> Iterator[Any]:
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
-    with replacing(path) as unfinished, opened(unfinished, "wt", encoding="utf-8", newline="") as text:
+    open_text = gzip.open if path.suffix.lower() == ".gz" else open
+    with replacing(path) as unfinished, open_text(unfinished, "wt", encoding="utf-8", newline="") as text:
         yield text
 
 
@@ -74,7 +77,7 @@ class DelimitedOutput(Output):
 
 
 class JsonLinesOutput(Output):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     nested = True
 
@@ -83,12 +86,12 @@ class JsonLinesOutput(Output):
 
     def write(self, chunk: Any) -> None:
         """Write some rows."""
-        for record in chunk.to_dict("records"):  # pandas' own to_json rounds to 15 digits
+        for record in chunk.to_dict("records"):  # DataFrame.to_json rounds to 15 digits
             self._text.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 class ParquetOutput(Output):
-    """Parquet, a row group a chunk; the first chunk settles the types."""
+    """Parquet, one row group per chunk; the first chunk decides the types."""
 
     def __init__(self, path: Path):
         self._path, self._writer = path, cast(Any, None)

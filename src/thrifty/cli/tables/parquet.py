@@ -1,4 +1,4 @@
-"""Parquet tables, through pyarrow, which is an extra."""
+"""Reader of Parquet files, through pyarrow, which is an optional dependency."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from thrifty.cli.tables.opening import TableFile
+from thrifty.cli.tables.table_file import TableFile
 from thrifty.exceptions import MissingExtraError
 
 
@@ -17,30 +17,30 @@ class ParquetTable(TableFile):
         self.place = str(path)
         arrow = import_pyarrow(self.place)
         if not path.is_file():
-            raise OSError(f"'{path}' is no file that can be read. Check the path.")
+            raise OSError(f"'{path}' is not a file that can be read. Check the path.")
         try:
             self._file = arrow.parquet.ParquetFile(path)
         except arrow.ArrowException as error:
-            raise ValueError(f"{path}: is no Parquet file ({error}).") from None
+            raise ValueError(f"{path}: this is not a Parquet file ({error}).") from None
         schema = self._file.schema_arrow
         self.names = [name for name in schema.names if not re.fullmatch(r"__index_level_\d+__", name)]
         self.size, self._done = self._file.metadata.num_rows, 0
-        with ExitStack() as unless_sound:
-            unless_sound.callback(self.close)
-            self.refuse_repeated()
+        with ExitStack() as on_error:
+            on_error.callback(self.close)
+            self.refuse_repeated_names()
             if not self.names:
-                raise ValueError(f"{path}: has no columns.")
-            unless_sound.pop_all()
+                raise ValueError(f"{path}: the table has no columns.")
+            on_error.pop_all()
 
     def read(self) -> Any:
         """Return all rows as a pandas DataFrame."""
         return _to_pandas(self._file.read(columns=self.names))
 
     def chunks(self, text: Collection[str] = ()) -> Iterator[Any]:
-        """Yield the rows as DataFrames of a limited size; columns have the types of the file, whatever `text` says."""
+        """Yield the rows as DataFrames of limited size; the file has types, so `text` is not used."""
         import pyarrow
 
-        for batch in self._file.iter_batches(self.rows_at_once(), columns=self.names):
+        for batch in self._file.iter_batches(self.rows_per_chunk(), columns=self.names):
             self._done += batch.num_rows
             yield _to_pandas(pyarrow.Table.from_batches([batch]))
         if not self._done:
@@ -56,7 +56,7 @@ class ParquetTable(TableFile):
 
 
 def import_pyarrow(place: str) -> Any:
-    """Import pyarrow, or say how to get it."""
+    """Import pyarrow, or raise an error that says how to install it."""
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -65,7 +65,7 @@ def import_pyarrow(place: str) -> Any:
 
 
 def _to_pandas(table: Any) -> Any:
-    """Return a DataFrame with plain numbers for decimals and plain text for dictionaries."""
+    """Return a DataFrame, with decimals as floats and dictionary-encoded columns as plain columns."""
     import pyarrow
 
     plain = []

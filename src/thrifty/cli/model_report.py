@@ -1,0 +1,153 @@
+"""What ``thrifty explain`` tells about a model: facts, outline, and what the rows of a table bought."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from thrifty.cli.amounts import amount
+from thrifty.cli.loaded_model import LoadedModel
+from thrifty.cli.search_report import promise_sentences
+from thrifty.cli.tables.table_file import open_table
+from thrifty.cli.terminal import console, plain_table, print_json
+from thrifty.models.outline import Outline, Stage, describe_stage
+from thrifty.models.session import Acquire
+
+MAX_SETS = 12  # sets of columns that are listed
+
+
+@dataclass(frozen=True)
+class Purchases:
+    """What the rows of a table bought.
+
+    Attributes
+    ----------
+    counts : dict
+        The number of rows that bought each set of columns.
+    spends : dict
+        What these rows spent together.
+    exits : ndarray of int, shape (n_rows,)
+        Where the rows ended.
+    """
+
+    counts: Mapping[tuple[str, ...], int]
+    spends: Mapping[tuple[str, ...], float]
+    exits: np.ndarray
+
+    @classmethod
+    def of_table(cls, loaded: LoadedModel, rows: Path, cap: float | None) -> "Purchases":
+        """Predict a table chunk by chunk, and count what was bought."""
+        counts: dict[tuple[str, ...], int] = {}
+        spends: dict[tuple[str, ...], float] = {}
+        exits = []
+        with open_table(rows) as table:
+            for chunk in table.chunks(loaded.text_columns):
+                frame = loaded.select_columns(chunk, table.place)
+                if not len(frame):
+                    continue
+                acquisition = loaded.acquire(frame, cap)
+                exits.append(acquisition.exit)
+                codes, sets = loaded.sets_bought(acquisition.acquired)
+                totals = zip(np.bincount(codes).tolist(), np.bincount(codes, acquisition.spend).tolist(), strict=True)
+                for names, (count, spend) in zip(map(tuple, sets), totals, strict=True):
+                    counts[names] = counts.get(names, 0) + count
+                    spends[names] = spends.get(names, 0.0) + spend
+        if not counts:
+            raise ValueError(f"{rows}: there are no rows. Pass a table with rows.")
+        return cls(counts, spends, np.concatenate(exits))
+
+    @property
+    def mean_spend(self) -> float:
+        """The mean spend per row."""
+        return sum(self.spends.values()) / len(self.exits)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the sets with their share of the rows and mean spend, the most frequent first."""
+        return [
+            {"share": count / len(self.exits), "spend": self.spends[names] / count, "bought": list(names)}
+            for names, count in sorted(self.counts.items(), key=lambda item: -item[1])
+        ]
+
+
+def print_model(loaded: LoadedModel, rows: Path | None, cap: float | None, *, as_json: bool) -> None:
+    """Print what a model is, what it buys, and what the rows of a table bought."""
+    purchases = None if rows is None else Purchases.of_table(loaded, rows, cap)
+    outline = loaded.model.outline(None if purchases is None else purchases.exits)
+    if as_json:
+        print_json(_record(loaded, outline, purchases))
+        return
+    out = console()
+    for fact in facts(loaded, outline):
+        out.print(fact)
+    out.print(f"\n{outline.summary}{_first_step(loaded, outline)}")
+    out.print(draw_outline(outline))
+    if purchases is not None:
+        _print_purchases(out, loaded, purchases)
+
+
+def facts(loaded: LoadedModel, outline: Outline) -> list[str]:
+    """Return what the manifest tells, as sentences."""
+    columns = f"{len(loaded.names)} columns, which cost {loaded.amount(outline.total)} together"
+    told, manifest = [f"{outline.model} on {columns}."], loaded.manifest
+    if manifest and manifest.training and manifest.training["n_rows"]:
+        told.append(f"Fitted on {manifest.training['n_rows']:,} rows on {manifest.training['date'][:10]}.")
+    return [*told, *(promise_sentences(manifest.promise) if manifest and manifest.promise else [])]
+
+
+def _first_step(loaded: LoadedModel, outline: Outline) -> str:
+    """Return what every row buys first, unless the outline has stages, which show it."""
+    step = loaded.model.session().next() if outline.stages is None else None
+    if not isinstance(step, Acquire) or not step.features:
+        return ""
+    return f" It begins with {', '.join(loaded.names[loaded.positions[feature]] for feature in step.features)}."
+
+
+def _record(loaded: LoadedModel, outline: Outline, purchases: Purchases | None) -> dict[str, Any]:
+    of_manifest = {name: getattr(loaded.manifest, name) for name in ("promise", "training", "features")}
+    record = {"method": outline.model, "unit": outline.unit, "total": outline.total, **of_manifest}
+    record |= {"structure": outline.structure()}
+    return record | ({} if purchases is None else {"mean_spend": purchases.mean_spend, "bought": purchases.records()})
+
+
+def _print_purchases(out: Any, loaded: LoadedModel, purchases: Purchases) -> None:
+    table = plain_table(rows="right", spend="right", bought="left")
+    records = purchases.records()
+    for record in records[:MAX_SETS]:
+        bought = ", ".join(record["bought"]) or "nothing"
+        table.add_row(f"{record['share']:.1%}", loaded.amount(record["spend"]), bought)
+    out.print(table)
+    rest = f" {len(records) - MAX_SETS} less frequent sets are not listed." if len(records) > MAX_SETS else ""
+    out.print(f"{len(purchases.exits):,} rows spend {loaded.amount(purchases.mean_spend)} on average.{rest}")
+
+
+# The outline
+
+
+def draw_outline(outline: Outline) -> RenderableType:
+    """Return an outline for the terminal: a tree of stages, or a table of columns."""
+    if outline.stages is not None:
+        root = Tree(_label(outline.stages, outline.unit), guide_style="dim")
+        return _add_children(outline.stages, outline.unit, root)
+    table, counted = plain_table(feature="left", price_alone="right"), outline.counted_in
+    for name in (f"first {counted}", f"{counted}s") if counted else ():
+        table.add_column(name, justify="right")
+    for use in outline.uses:
+        counts = (str(use.first), str(use.count)) if counted else ()
+        table.add_row(use.feature, amount(use.price, outline.unit, fixed=True), *counts)
+    return table
+
+
+def _add_children(stage: Stage, unit: str, tree: Tree) -> Tree:
+    for child in stage.children:
+        _add_children(child, unit, tree.add(_label(child, unit)))
+    return tree
+
+
+def _label(stage: Stage, unit: str) -> Text:
+    text = Text(describe_stage(stage, lambda value: amount(value, unit)))
+    return text if stage.rule is None else text.append(f"\n{stage.rule}?", "dim")

@@ -1,0 +1,136 @@
+"""What a search found: the points that it measured, the chosen one and its promise, as text, table or JSON."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from thrifty.cli.amounts import amount
+from thrifty.cli.terminal import console, plain_table, print_json
+from thrifty.metrics.curves import score_name
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """All points of a search, and the chosen one.
+
+    Attributes
+    ----------
+    points : sequence of dict
+        The lines of ``BudgetSearchCV.frontier_``.
+    promise : dict or None
+        The promise of the chosen point; None if no point was chosen.
+    budget : float or None
+        The budget of the search.
+    unit : str
+        The unit of the costs.
+    scoring : str
+        The score that the search maximized.
+    """
+
+    points: Sequence[Mapping[str, Any]]
+    promise: Mapping[str, Any] | None
+    budget: float | None
+    unit: str
+    scoring: str
+
+    @classmethod
+    def of_search(cls, search: Any) -> "SearchReport":
+        """Return the report of a fitted search."""
+        promise = search.promise_.as_dict() if hasattr(search, "promise_") else None
+        records = search.frontier_.to_dict("records")
+        return cls(records, promise, search.budget, search.cost_model_.unit, search.scoring_)
+
+    @classmethod
+    def of_model_file(cls, path: Path) -> "SearchReport":
+        """Return the report of the search that a model file comes from."""
+        from thrifty.persistence import read_manifest
+
+        manifest = read_manifest(path)
+        if manifest.frontier is None or manifest.promise is None:
+            raise ValueError(f"{path}: the model does not come from a search, so it has no frontier. Pass a table.")
+        promise = manifest.promise
+        return cls(manifest.frontier, promise, promise["budget"], promise["unit"], promise["scoring"])
+
+    def is_chosen(self, point: Mapping[str, Any]) -> bool:
+        """Tell whether the promise is about this point."""
+        names = ("method", "parameters", "spend", "score")
+        return self.promise is not None and all(point[name] == self.promise[name] for name in names)
+
+    def best_points(self) -> list[Mapping[str, Any]]:
+        """Return the points on the frontier and the chosen one, the cheapest first."""
+        best = [point for point in self.points if not point["dominated"] or self.is_chosen(point)]
+        return sorted(best, key=lambda point: (point["spend"], point["score"]))
+
+    def cells(self, point: Mapping[str, Any]) -> list[str]:
+        """Return a point as a line of a table: method, spend, its bound, score, settings."""
+        score = f"{point['score']:.3f} ± {point['score_error']:.3f}"
+        spend, bound = (amount(point[name], self.unit, fixed=True) for name in ("spend", "spend_bound"))
+        return [point["method"], spend, bound, score, settings_text(point["parameters"])]
+
+    def sentences(self) -> list[str]:
+        """Return what was chosen, what it promises, and which candidates failed."""
+        sentences = [] if self.promise is None else promise_sentences(self.promise)
+        errors = {point["method"]: point["error"] for point in self.points if point["error"]}
+        for method, error in errors.items():
+            count = sum(point["method"] == method and bool(point["error"]) for point in self.points)
+            sentences.append(f"{count} point{'s' * (count > 1)} of {method} failed: {error}")
+        return sentences
+
+    def print(self) -> None:
+        """Print the best points as a table, with the chosen one marked, and the sentences."""
+        out, table = console(), plain_table(_="left", method="left", spend="right", below="right")
+        table.add_column(score_name(self.scoring), justify="right")
+        for column in table.columns:
+            column.no_wrap = True
+        table.add_column("settings", style="dim")
+        for point in self.best_points():
+            mark, style = ("▸", "bold green") if self.is_chosen(point) else ("", "")
+            table.add_row(mark, *(Text(cell, style, no_wrap=True, overflow="ellipsis") for cell in self.cells(point)))
+        out.print(table)
+        for sentence in self.sentences():
+            out.print(sentence)
+
+    def print_json(self, **more: Any) -> None:
+        """Print all points as JSON."""
+        points = [{**point, "chosen": self.is_chosen(point)} for point in self.points]
+        print_json({"unit": self.unit, "scoring": self.scoring, "promise": self.promise, "frontier": points, **more})
+
+
+def promise_sentences(promise: Mapping[str, Any]) -> list[str]:
+    """Return which method was chosen with which score, and what rows will cost on average and at most.
+
+    >>> promise = {"spend": 31.2, "spend_bound": 36.9, "confidence": 0.95, "unit": "$", "budget": 40.0, "cap": 150.0,
+    ...     "method": "l1", "parameters": {}, "scoring": "accuracy", "score": 0.8, "score_error": 0.01, "n_rows": 1000}
+    >>> print(*promise_sentences(promise), sep="\\n")
+    Chosen: l1; accuracy 0.800 (± 0.010), by cross-validation on 1,000 rows.
+    At most $40 a row on average: measured $31.20, with 95% confidence below $36.90; never more than $150.
+    >>> print(promise_sentences({**promise, "budget": 35.0, "cap": None})[1])
+    Misses the budget of $35 a row on average: measured $31.20, with 95% confidence below $36.90.
+    """
+    unit, budget, cap = promise["unit"], promise["budget"], promise["cap"]
+    chosen = ", ".join(part for part in (promise["method"], settings_text(promise["parameters"])) if part)
+    score = f"{score_name(promise['scoring'])} {promise['score']:.3f} (± {promise['score_error']:.3f})"
+    spend, bound = amount(promise["spend"], unit), amount(promise["spend_bound"], unit)
+    confidence = f"with {100 * promise['confidence']:g}% confidence below {bound}"
+    limit = "" if cap is None else f"; never more than {amount(cap, unit)}"
+    told = f"On average {spend} a row, {confidence}{limit}."
+    if budget is not None:
+        kept = "At most" if promise["spend_bound"] <= budget else "Misses the budget of"
+        told = f"{kept} {amount(budget, unit)} a row on average: measured {spend}, {confidence}{limit}."
+    return [f"Chosen: {chosen}; {score}, by cross-validation on {promise['n_rows']:,} rows.", told]
+
+
+def settings_text(value: Any) -> str:
+    """Return parameters, or the value of one, as short text.
+
+    >>> settings_text({"max_depth": 2, "node_budget": [4.0, 12.3456]})
+    'max_depth 2, node_budget 4 12.35'
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {settings_text(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(map(settings_text, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
