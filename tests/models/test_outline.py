@@ -80,9 +80,9 @@ def test_text_json_and_html_say_the_same_and_names_are_escaped():
     outline = Outline("Tree", "It buys in stages.", "$", 3.0, root)
     assert str(outline) == (
         "Tree: It buys in stages.\n"
-        "  every row: buy age for 1 $\n"
+        "  every row: buy age for $1\n"
         "  0.5 age > 2?\n"
-        "      yes: buy <b> for 2 $, 3 $ in all and answer\n"
+        "      yes: buy <b> for $2, $3 in all and answer\n"
         "      no: answer"
     )
     html = outline._repr_html_()

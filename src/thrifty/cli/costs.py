@@ -105,8 +105,8 @@ def refuse_mismatch(model: Any, costs: Path, columns: Sequence[str], data: Path)
 
 def print_prices(out: Any, model: Any, costs: Path, data: Path | None) -> None:
     """Print the prices of the features, the bundles, and the total."""
-    from thrifty.cli.amounts import amount
     from thrifty.cli.terminal import plain_table
+    from thrifty.costs.amounts import amount
 
     record = as_record(model)
     table = plain_table(feature="left", own_price="right", bought_alone="right", shares="left")

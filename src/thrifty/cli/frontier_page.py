@@ -5,9 +5,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from thrifty import __version__
-from thrifty.cli.amounts import amount
 from thrifty.cli.page import embedded_picture, fill_template, large_numbers, png_bytes, table_row
 from thrifty.cli.search_report import SearchReport
+from thrifty.costs.amounts import amount
 from thrifty.metrics.curves import score_name
 
 TEMPLATE = Path(__file__).with_name("frontier.html")

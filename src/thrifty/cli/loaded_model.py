@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
 
-from thrifty.cli.amounts import amount
 from thrifty.cli.tables.table_file import quoted
+from thrifty.costs.amounts import amount
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.base import BudgetedEstimator
 from thrifty.models.outline import Columns

@@ -10,11 +10,11 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from thrifty.cli.amounts import amount
 from thrifty.cli.loaded_model import LoadedModel
 from thrifty.cli.search_report import promise_sentences
 from thrifty.cli.tables.table_file import open_table
 from thrifty.cli.terminal import console, plain_table, print_json
+from thrifty.costs.amounts import amount
 from thrifty.models.outline import Outline, Stage, describe_stage
 from thrifty.models.session import Acquire
 
@@ -149,5 +149,5 @@ def _add_children(stage: Stage, unit: str, tree: Tree) -> Tree:
 
 
 def _label(stage: Stage, unit: str) -> Text:
-    text = Text(describe_stage(stage, lambda value: amount(value, unit)))
+    text = Text(describe_stage(stage, unit))
     return text if stage.rule is None else text.append(f"\n{stage.rule}?", "dim")

@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.text import Text
 
-from thrifty.cli.amounts import amount
 from thrifty.cli.terminal import console, plain_table, print_json
+from thrifty.costs.amounts import amount
 from thrifty.metrics.curves import score_name
 
 

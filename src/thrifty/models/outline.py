@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.costs import CostModel
+from thrifty.costs.amounts import amount
 
 
 @dataclass(frozen=True)
@@ -172,23 +173,12 @@ class Columns:
         return self.costs.marginal(np.zeros(self.costs.n_features, dtype=bool)).tolist()
 
 
-def amount(value: float, unit: str) -> str:
-    """Write an amount of money or time with its unit.
-
-    Examples
-    --------
-    >>> amount(7.27, "CAD"), amount(12.0, "")
-    ('7.27 CAD', '12')
-    """
-    return f"{value:.6g} {unit}".rstrip()
-
-
-def describe_stage(stage: Stage, write: Callable[[float], str]) -> str:
-    """Return a sentence about a stage; `write` turns an amount into text."""
+def describe_stage(stage: Stage, unit: str) -> str:
+    """Return a sentence about a stage, with amounts in this unit."""
     told = f"{stage.who}: "
     if stage.buys:
-        told += f"buy {', '.join(stage.buys)} for {write(stage.cost)}"
-        told += f", {write(stage.paid)} in all" if stage.paid != stage.cost else ""
+        told += f"buy {', '.join(stage.buys)} for {amount(stage.cost, unit)}"
+        told += f", {amount(stage.paid, unit)} in all" if stage.paid != stage.cost else ""
     elif stage.rule is not None:
         told += "buy nothing more"
     if stage.rule is None:
@@ -197,7 +187,7 @@ def describe_stage(stage: Stage, write: Callable[[float], str]) -> str:
 
 
 def _stage_lines(stage: Stage, unit: str, indent: str) -> list[str]:
-    lines = [f"{indent}  {describe_stage(stage, lambda value: amount(value, unit))}"]
+    lines = [f"{indent}  {describe_stage(stage, unit)}"]
     lines += [f"{indent}  {stage.rule}?"] if stage.rule is not None else []
     for child in stage.children:
         lines += _stage_lines(child, unit, f"{indent}    ")
@@ -205,7 +195,7 @@ def _stage_lines(stage: Stage, unit: str, indent: str) -> list[str]:
 
 
 def _stage_item(stage: Stage, unit: str) -> str:
-    told = escape(describe_stage(stage, lambda value: amount(value, unit)))
+    told = escape(describe_stage(stage, unit))
     rule = f"<br><code>{escape(stage.rule)}?</code>" if stage.rule is not None else ""
     children = "".join(_stage_item(child, unit) for child in stage.children)
     return f"<li>{told}{rule}{f'<ul>{children}</ul>' if children else ''}</li>"

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from thrifty.metrics.scoring import scorer_of
 from thrifty.models.acquisition import Acquisition
@@ -98,8 +99,14 @@ def _calls(
 
 def measure(batch: Sweep, problem: Problem, held_out: Rows, scoring: Any) -> list[Measurement]:
     """Fit a batch of settings and measure each on held-out rows."""
-    with threadpool_limits(1, "blas"), without_fingerprint():  # several threads are slower on so few rows
+    with _thread_pools().limit(limits=1, user_api="blas"), without_fingerprint():  # threads are slower on so few rows
         return [_measured(each, held_out, problem.cap, scoring) for each in batch.fit(problem)]
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the thread pools of this process; to find them takes a noticeable time, so it is done once."""
+    return ThreadpoolController()
 
 
 def _measured(fitted: Fitted, held_out: Rows, cap: float | None, scoring: Any) -> Measurement:

@@ -11,7 +11,6 @@ from rich.text import Text
 from threadpoolctl import threadpool_limits
 
 from thrifty import __version__
-from thrifty.cli.amounts import amount
 from thrifty.cli.demo.heart_in_words import load_heart_in_words
 from thrifty.cli.demo.study import SEARCHED, Outcome, Study, run_study
 from thrifty.cli.loaded_model import LoadedModel
@@ -20,6 +19,7 @@ from thrifty.cli.page import embedded_picture, fill_template, large_numbers, png
 from thrifty.cli.terminal import console, plain_table, progress
 from thrifty.cli.trace_text import ending, step_cells, step_table
 from thrifty.cli.traces import Trace, fetch_from, trace_row
+from thrifty.costs.amounts import amount
 from thrifty.metrics import CostCurve
 from thrifty.plots import CostCurveDisplay
 
