@@ -1,4 +1,4 @@
-"""The estimator: it saves, keeps its curve, serves any classifier, and says what is wrong."""
+"""DynamicSelectionClassifier: any data classifier and policy, its learning curve, bundles, weights and messages."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ from thrifty.datasets import load_heart
 from thrifty.models.policies.data_classifier import encode
 from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier
 from thrifty.models.policies.oracle import forward_selection_oracle
-from thrifty.models.policies.states import Teaching
+from thrifty.models.policies.training_states import ImitationOptions
 from thrifty.models.session import drive
 
 QUICK = {"n_iterations": 4, "n_folds": 4, "random_state": 0}
 
 
 def make_rows(n=400, seed=0):
-    """Return a switch that tells which of two signals is the class, and noise; each row needs two of six columns."""
+    """Return rows where column 0 tells which of columns 1 and 2 decides the class; the other three are noise."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 6))
     y = 2 * (X[:, 0] > 0) + (np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) > 0)
@@ -30,14 +30,14 @@ def make_rows(n=400, seed=0):
 
 @pytest.fixture(scope="module")
 def tree_model():
-    """A policy over a classifier that is not linear, where the switch pays."""
+    """A model with a data classifier that is not linear and can use column 0."""
     X, y = make_rows()
     classifier = DecisionTreeClassifier(max_depth=6, random_state=0)
     model = DynamicSelectionClassifier(classifier=classifier, cost_weight=0.3, masked_training=True, **QUICK)
     return model.fit(X, y)
 
 
-def test_a_classifier_that_is_not_linear_is_served(tree_model):
+def test_a_classifier_that_is_not_linear_is_accepted(tree_model):
     X, y = make_rows(seed=1)
     acquisition = tree_model.acquire(X)
     assert (acquisition.prediction == y).mean() > 0.7
@@ -48,7 +48,7 @@ def test_a_classifier_that_is_not_linear_is_served(tree_model):
         np.testing.assert_array_equal(stop.score, acquisition.score[i])
 
 
-def test_a_policy_that_is_not_linear_is_served():
+def test_a_policy_that_is_not_linear_is_accepted():
     X, y = make_rows(150)
     model = DynamicSelectionClassifier(policy=DecisionTreeClassifier(max_depth=4, random_state=0), **QUICK).fit(X, y)
     acquisition = model.acquire(X)
@@ -58,7 +58,7 @@ def test_a_policy_that_is_not_linear_is_served():
         assert stop.prediction == model.predict(X[i : i + 1], cap=3)[0]
 
 
-def test_the_policy_of_the_paper_is_served():
+def test_the_policy_of_the_paper_is_accepted():
     X, y = make_rows(200)
     paper = {"masked_training": False, "policy": LinearSVC(dual=False, tol=0.1), "weigh_stakes": False}
     model = DynamicSelectionClassifier(cost_weight=0.1, **paper, **QUICK).fit(X, y)
@@ -70,7 +70,7 @@ def test_the_policy_of_the_paper_is_served():
         np.testing.assert_array_equal(drive(model.session(), X[i].__getitem__).score, acquisition.score[i])
 
 
-def test_dearer_weights_buy_less():
+def test_larger_cost_weights_buy_less():
     X, y = make_rows()
     spends = [
         DynamicSelectionClassifier(cost_weight=weight, **QUICK).fit(X, y).spend(X).mean() for weight in (0.0, 3.0)
@@ -78,7 +78,7 @@ def test_dearer_weights_buy_less():
     assert spends[0] > spends[1]
 
 
-def test_the_learning_curve_is_kept_and_its_best_policy_is_the_one():
+def test_the_best_policy_of_the_learning_curve_is_used():
     X, y = make_rows()
     model = DynamicSelectionClassifier(cost_weight=0.2, **QUICK).fit(X, y)
     curve = model.learning_curve_
@@ -91,9 +91,9 @@ def test_the_learning_curve_is_kept_and_its_best_policy_is_the_one():
 
 
 def test_coaching_decays_from_the_first_policy_on():
-    teaching = Teaching(None, 0.5, 0.5, 15, 100, True, np.random.RandomState(0))
-    assert teaching.leniency(1) == 0.5
-    np.testing.assert_allclose(teaching.leniency(3), 0.5 * np.exp(-2))
+    options = ImitationOptions(None, 0.5, 0.5, 15, 100, True, np.random.RandomState(0))
+    assert options.coach_weight(1) == 0.5
+    np.testing.assert_allclose(options.coach_weight(3), 0.5 * np.exp(-2))
 
 
 def test_coaching_and_dagger_learn_different_policies():
@@ -103,7 +103,7 @@ def test_coaching_and_dagger_learn_different_policies():
     assert (coached.learning_curve_.reward != dagger.learning_curve_.reward).any()
 
 
-def test_the_oracle_is_an_upper_mark():
+def test_the_oracle_is_more_accurate():
     X, y = make_rows()
     model = DynamicSelectionClassifier(cost_weight=0.2, **QUICK).fit(X, y)
     Z = encode(model.factors_.sorted_columns(X), model.standardiser_, model.factors_)
@@ -113,7 +113,7 @@ def test_the_oracle_is_an_upper_mark():
     assert (run.prediction == y).mean() > (acquisition.prediction == y).mean()
 
 
-def test_bundles_are_bought_whole_and_named():
+def test_the_features_of_a_bundle_are_bought_together():
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 5))
     y = (X[:, 1] + X[:, 2] + 0.3 * random.normal(size=300) > 0).astype(int)
@@ -134,7 +134,7 @@ def test_bundles_are_bought_whole_and_named():
     assert (acquired[:, 1] == acquired[:, 3]).all()
 
 
-def test_free_features_are_there_from_the_start():
+def test_rows_have_free_features_from_the_start():
     X, y = make_rows(200)
     model = DynamicSelectionClassifier(costs=[0.0, 1.0, 1.0, 0.0, 1.0, 1.0], **QUICK).fit(X, y)
     nothing_spent = model.acquire(X, cap=0)
@@ -150,7 +150,7 @@ def test_everything_free_is_bought_by_all():
     assert model.acquire(X).acquired.all()
 
 
-def test_missing_values_in_training_and_later():
+def test_missing_values_in_training_and_prediction():
     X, y = make_rows()
     X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
     X[:, 5] = np.nan
@@ -158,11 +158,11 @@ def test_missing_values_in_training_and_later():
     acquisition = model.acquire(X)
     assert np.isfinite(acquisition.score).all()
     assert model.score(X, y) > 0.5
-    gone = np.full((1, 6), np.nan)
-    np.testing.assert_array_equal(drive(model.session(), lambda _: None).score, model.acquire(gone).score[0])
+    missing = np.full((1, 6), np.nan)
+    np.testing.assert_array_equal(drive(model.session(), lambda _: None).score, model.acquire(missing).score[0])
 
 
-def test_infinite_values_are_refused_where_they_are_bought():
+def test_infinite_values_are_refused_if_they_are_bought():
     X, y = make_rows(200)
     model = DynamicSelectionClassifier(cost_weight=0.05, **QUICK).fit(X, y)
     bought = np.flatnonzero(model.acquire(X[:1]).acquired[0])[0]
@@ -180,7 +180,7 @@ def test_a_class_with_a_single_row():
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
-def test_a_handful_of_rows(n):
+def test_few_rows(n):
     X = np.arange(2.0 * n).reshape(n, 2)
     model = DynamicSelectionClassifier(random_state=0).fit(X, np.arange(n) % 2)
     assert len(model.predict(X)) == n
@@ -195,7 +195,7 @@ def test_weights_count_as_rows():
     np.testing.assert_array_equal(weighted.spend(X), repeated.spend(X))
 
 
-def test_many_states_are_drawn_by_what_is_at_stake():
+def test_of_many_states_some_are_drawn_by_their_stakes():
     X, y = make_rows(300)
     few = DynamicSelectionClassifier(max_states=200, cost_weight=0.1, **QUICK).fit(X, y)
     assert few.learning_curve_.reward.max() > 0.1
@@ -217,7 +217,7 @@ def test_many_states_are_drawn_by_what_is_at_stake():
         ({"classifier": "svm"}, "classifier is 'svm'; expected a scikit-learn classifier"),
         ({"policy": LogisticRegression}, "policy is .*; expected a scikit-learn classifier"),
         ({"factors": [[0, 1], [1, 2]]}, "factors lists feature 1 twice"),
-        ({"factors": [[0, 99]]}, "factors lists 99, which is no feature"),
+        ({"factors": [[0, 99]]}, "factors lists 99, which is not a feature"),
         ({"costs": [1.0, 2.0]}, "costs"),
     ],
 )
@@ -227,8 +227,8 @@ def test_bad_parameters_are_refused(parameters, message):
         DynamicSelectionClassifier(**parameters).fit(X, y)
 
 
-class Mute(NearestCentroid):
-    """A classifier that keeps its scores to itself."""
+class WithoutScores(NearestCentroid):
+    """A classifier without scores."""
 
     predict_proba = property()
     decision_function = property()
@@ -237,10 +237,10 @@ class Mute(NearestCentroid):
 def test_a_classifier_without_scores_is_refused():
     X, y = make_rows(30)
     with pytest.raises(ValueError, match=r"classifier is .*, which has neither predict_proba nor decision_function"):
-        DynamicSelectionClassifier(classifier=Mute()).fit(X, y)
+        DynamicSelectionClassifier(classifier=WithoutScores()).fit(X, y)
 
 
-def test_a_path_is_what_separate_fits_would_be():
+def test_a_path_equals_separate_fits():
     heart = load_heart()
     model = DynamicSelectionClassifier(costs=heart.costs, n_iterations=2, n_folds=3, random_state=0)
     path = model.path(heart.X, heart.y, cost_weights=[0.1, 1.0])

@@ -1,4 +1,4 @@
-"""What is bought together, and what it costs."""
+"""Groups of features that are bought together, and their prices."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_a_bundle_without_prices_of_its_members_is_a_factor():
     assert Factors.of(PRICED, None, "here").groups == ((0,), (1,), (2,), (3,), (4,))
 
 
-def test_what_is_left_out_is_a_factor_of_its_own():
+def test_a_feature_that_is_not_listed_is_a_factor_of_its_own():
     factors = Factors.of(IMAGE, [["fee", "age"], [3, 4]], "here")
     assert factors.groups == ((0, 5), (1,), (2,), (3, 4))
     assert factors.columns.tolist() == [0, 5, 1, 2, 3, 4]
@@ -31,7 +31,7 @@ def test_a_flag_follows_the_columns_of_each_factor():
     assert factors.starts.tolist() == [0, 3, 5, 7, 10]
     assert factors.places.tolist() == [0, 1, 3, 5, 7, 8]
     acquired = np.array([[True, False, False, True]])
-    assert np.flatnonzero(factors.widened(acquired)).tolist() == [0, 1, 2, 7, 8, 9]
+    assert np.flatnonzero(factors.to_columns(acquired)).tolist() == [0, 1, 2, 7, 8, 9]
     plain = Factors(factors.groups, IMAGE)
     np.testing.assert_array_equal(factors.acquired_columns(acquired), plain.acquired_columns(acquired))
     assert factors.ticks(acquired) == plain.ticks(acquired)
@@ -44,7 +44,7 @@ def test_columns_may_come_in_another_order():
 
 @pytest.mark.parametrize("declared", [None, [[0, 3], [1, 2]]])
 @pytest.mark.parametrize("costs", [PRICED, IMAGE])
-def test_money_is_that_of_the_cost_model(costs, declared):
+def test_costs_are_those_of_the_cost_model(costs, declared):
     factors = Factors.of(costs, declared, "here")
     acquired = np.random.default_rng(0).random((40, len(factors))) < 0.4
     columns = factors.acquired_columns(acquired)
@@ -52,12 +52,12 @@ def test_money_is_that_of_the_cost_model(costs, declared):
     np.testing.assert_array_equal(factors.spend(ticks), costs.of(columns))
     np.testing.assert_allclose(factors.share(ticks), costs.of(columns) / costs.total)
     for f in range(len(factors)):
-        then = acquired.copy()
-        then[:, f] = True
-        added = costs.of(factors.acquired_columns(then)) - costs.of(columns)
-        open_to_buy = ~acquired[:, f]
-        price = factors.prices_after(acquired)[open_to_buy, f] * costs.total
-        np.testing.assert_allclose(price, added[open_to_buy], atol=1e-12)
+        after = acquired.copy()
+        after[:, f] = True
+        added = costs.of(factors.acquired_columns(after)) - costs.of(columns)
+        not_acquired = ~acquired[:, f]
+        price = factors.prices_after(acquired)[not_acquired, f] * costs.total
+        np.testing.assert_allclose(price, added[not_acquired], atol=1e-12)
 
 
 def test_free_factors():
@@ -72,13 +72,16 @@ def test_free_factors():
     [
         ([[0, 1], [1, 2]], "here: factors lists feature 1 twice. Put it into one factor."),
         ([["age", 0]], "here: factors lists feature 0 twice"),
-        ([["weight"]], "here: factors lists 'weight', which is no feature. Pass the name of a feature, or its index"),
-        ([[6]], "here: factors lists 6, which is no feature"),
-        ([[0], []], "expected lists of features, each bought together"),
-        (["age"], "expected lists of features, each bought together"),
+        (
+            [["weight"]],
+            "here: factors lists 'weight', which is not a feature. Pass the name of a feature, or its index",
+        ),
+        ([[6]], "here: factors lists 6, which is not a feature"),
+        ([[0], []], "expected lists of features that are bought together"),
+        (["age"], "expected lists of features that are bought together"),
         (3, "here: factors is 3; expected lists of features"),
     ],
 )
-def test_factors_that_make_no_sense_are_refused(declared, message):
+def test_invalid_factors_are_refused(declared, message):
     with pytest.raises(ValueError, match=message):
         Factors.of(IMAGE, declared, "here")

@@ -9,22 +9,22 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from reference.policies import greedy_path, oracle_action, reward
 from thrifty import CostModel
 from thrifty.models.policies.data_classifier import PredictedScores
-from thrifty.models.policies.oracle import advise, forward, forward_selection_oracle
+from thrifty.models.policies.oracle import forward_selection, forward_selection_oracle, oracle_actions
 
 EVERYONE = np.arange(40)
 
 
-def walk_of(small, kind):
-    walk = small.walk()
+def rollout_of(small, kind):
+    rollout = small.rollout()
     if kind == "predicted":
-        walk.scores = PredictedScores.of(small.classifiers, small.factors)
-    return walk
+        rollout.scores = PredictedScores.of(small.classifiers, small.factors)
+    return rollout
 
 
 @pytest.mark.parametrize("kind", ["linear", "predicted"])
 @pytest.mark.parametrize("cost_weight", [0.0, 0.3, 2.0])
 def test_the_path_is_the_brute_force_one(small, cost_weight, kind):
-    order, rewards = forward(walk_of(small, kind), small.y, cost_weight)
+    order, rewards = forward_selection(rollout_of(small, kind), small.y, cost_weight)
     for i in EVERYONE:
         path, expected = greedy_path(small.Z[i], small.y[i], [], small.problem(i, cost_weight))
         assert order[i].tolist() == path
@@ -32,27 +32,27 @@ def test_the_path_is_the_brute_force_one(small, cost_weight, kind):
 
 
 @pytest.mark.parametrize("kind", ["linear", "predicted"])
-@pytest.mark.parametrize("leniency", [0.0, 0.4])
+@pytest.mark.parametrize("coach_weight", [0.0, 0.4])
 @pytest.mark.parametrize("cost_weight", [0.0, 0.3, 2.0])
-def test_advice_in_any_state_is_the_brute_force_one(small, cost_weight, leniency, kind):
-    walk, random = walk_of(small, kind), np.random.default_rng(8)
-    wish = leniency * random.normal(size=(40, 5))
+def test_the_action_in_any_state_is_the_brute_force_one(small, cost_weight, coach_weight, kind):
+    rollout, random = rollout_of(small, kind), np.random.default_rng(8)
+    bonus = coach_weight * random.normal(size=(40, 5))
     taken = [[] for _ in EVERYONE]
     seen = set()
     while True:
         rows = np.array([i for i in EVERYONE if len(taken[i]) < 5])
-        actions, stakes = advise(walk, EVERYONE, small.y, cost_weight, wish)
+        actions, stakes = oracle_actions(rollout, EVERYONE, small.y, cost_weight, bonus)
         for i in EVERYONE:
-            told = oracle_action(small.Z[i], small.y[i], taken[i], small.problem(i, cost_weight), wish[i])
-            assert actions[i] == told
-            _, rewards = greedy_path(small.Z[i], small.y[i], taken[i], small.problem(i, cost_weight), wish[i])
-            at_stake = abs(max(rewards[1:]) - rewards[0]) if len(rewards) > 1 else 0.0
-            np.testing.assert_allclose(stakes[i], at_stake, atol=1e-9)
+            expected = oracle_action(small.Z[i], small.y[i], taken[i], small.problem(i, cost_weight), bonus[i])
+            assert actions[i] == expected
+            _, rewards = greedy_path(small.Z[i], small.y[i], taken[i], small.problem(i, cost_weight), bonus[i])
+            stake = abs(max(rewards[1:]) - rewards[0]) if len(rewards) > 1 else 0.0
+            np.testing.assert_allclose(stakes[i], stake, atol=1e-9)
         seen |= set(actions.tolist())
         if not rows.size:
             break
         chosen = np.array([random.choice([f for f in range(5) if f not in taken[i]]) for i in rows])
-        walk.take(rows, chosen)
+        rollout.acquire(rows, chosen)
         for i, factor in zip(rows, chosen, strict=True):
             taken[i].append(int(factor))
     assert len(seen) > 3
@@ -78,7 +78,7 @@ def test_the_public_function_stops_where_the_reward_is_largest(small):
     np.testing.assert_array_equal(run.prediction, classifier.predict(masked))
 
 
-def test_any_classifier_with_probabilities_will_do():
+def test_any_classifier_with_probabilities_is_accepted():
     X = np.random.default_rng(0).normal(size=(30, 3))
     y = np.where(X[:, 0] > 0, "high", "low")
     run = forward_selection_oracle(GaussianNB().fit(X, y), X, y, costs=[0.0, 1.0, 1.0])
@@ -90,18 +90,18 @@ def test_any_classifier_with_probabilities_will_do():
 @pytest.mark.parametrize(
     ("classifier", "y", "message"),
     [
-        (GaussianNB(), [0, 1, 0, 3], "y holds 3, which the classifier does not know"),
+        (GaussianNB(), [0, 1, 0, 3], "y has class 3, which the classifier does not know"),
         (NearestCentroid, [0, 1, 0, 1], "expected a scikit-learn classifier"),
     ],
 )
-def test_senseless_calls_are_refused(classifier, y, message):
+def test_invalid_arguments_are_refused(classifier, y, message):
     X = [[0.0], [1.0], [0.1], [0.9]]
     fitted = classifier if isinstance(classifier, type) else classifier.fit(X, [0, 1, 0, 1])
     with pytest.raises(ValueError, match=f"forward_selection_oracle: .*{message}"):
         forward_selection_oracle(fitted, X, y)
 
 
-def test_prices_of_all_zero_leave_nothing_to_buy():
+def test_if_everything_is_free_nothing_is_bought():
     X, y = np.array([[0.0], [1.0], [0.1], [0.9]]), [0, 1, 0, 1]
     classifier = KNeighborsClassifier(1).fit(X, y)
     run = forward_selection_oracle(classifier, X, y, costs=CostModel([0.0]))

@@ -1,4 +1,4 @@
-"""States of rows on their way, against a full recomputation one row at a time."""
+"""States of rows that acquire factors, against a full recomputation for each row."""
 
 import numpy as np
 import pytest
@@ -9,56 +9,56 @@ from reference.policies import class_scores, cost, meta_features
 from thrifty import CostModel
 from thrifty.models.policies.data_classifier import PredictedScores, Scores, Standardiser, encode
 from thrifty.models.policies.factors import Factors
-from thrifty.models.policies.rollout import Walk
+from thrifty.models.policies.rollout import Rollout
 
 
-def random_steps(walk, seed=0):
-    """Let every row take a few factors in an order of its own; return what each has taken."""
-    random, taken = np.random.default_rng(seed), [[] for _ in range(len(walk))]
-    orders = np.array([random.permutation(len(walk.factors)) for _ in range(len(walk))])
-    lengths = random.integers(0, len(walk.factors) + 1, len(walk))
-    for t in range(len(walk.factors)):
+def random_steps(rollout, seed=0):
+    """Let every row acquire some factors in a random order; return the factors of each row."""
+    random, taken = np.random.default_rng(seed), [[] for _ in range(len(rollout))]
+    orders = np.array([random.permutation(len(rollout.factors)) for _ in range(len(rollout))])
+    lengths = random.integers(0, len(rollout.factors) + 1, len(rollout))
+    for t in range(len(rollout.factors)):
         rows = np.flatnonzero(lengths > t)
-        walk.take(rows, orders[rows, t])
+        rollout.acquire(rows, orders[rows, t])
         for i in rows:
             taken[i].append(int(orders[i, t]))
     return taken
 
 
 def test_incremental_scores_equal_a_full_recomputation(small):
-    walk = small.walk()
-    for i, taken in enumerate(random_steps(walk)):
+    rollout = small.rollout()
+    for i, taken in enumerate(random_steps(rollout)):
         blocks, weights, intercepts, requirement, unit_costs, _ = small.problem(i)
         full = class_scores(small.Z[i], taken, blocks, weights, intercepts)
-        np.testing.assert_allclose(walk.score[i], full, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(walk.now.cost[i], cost(taken, blocks, requirement, unit_costs), atol=1e-12)
-        assert set(np.flatnonzero(walk.acquired[i])) == set(taken)
+        np.testing.assert_allclose(rollout.score[i], full, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(rollout.now.cost[i], cost(taken, blocks, requirement, unit_costs), atol=1e-12)
+        assert set(np.flatnonzero(rollout.acquired[i])) == set(taken)
 
 
 def test_meta_features_are_those_of_the_paper(small):
-    walk = small.walk()
-    taken = random_steps(walk, seed=1)
-    meta = walk.meta_features(np.arange(len(walk)))
-    expected = [meta_features(small.Z[i], taken[i], small.problem(i)) for i in range(len(walk))]
+    rollout = small.rollout()
+    taken = random_steps(rollout, seed=1)
+    meta = rollout.meta_features(np.arange(len(rollout)))
+    expected = [meta_features(small.Z[i], taken[i], small.problem(i)) for i in range(len(rollout))]
     np.testing.assert_allclose(meta, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_a_part_goes_its_own_way(small):
-    walk = small.walk()
-    random_steps(walk)
-    before = walk.score.copy(), walk.acquired.copy(), walk.now.confidence.copy()
-    rows = np.flatnonzero(~walk.acquired[:, 0])
-    part = walk.part(rows)
-    part.take(np.arange(len(rows)), np.zeros(len(rows), dtype=int))
-    for old, now in zip(before, (walk.score, walk.acquired, walk.now.confidence), strict=True):
+def test_a_copy_of_rows_is_independent(small):
+    rollout = small.rollout()
+    random_steps(rollout)
+    before = rollout.score.copy(), rollout.acquired.copy(), rollout.now.confidence.copy()
+    rows = np.flatnonzero(~rollout.acquired[:, 0])
+    part = rollout.copy_rows(rows)
+    part.acquire(np.arange(len(rows)), np.zeros(len(rows), dtype=int))
+    for old, now in zip(before, (rollout.score, rollout.acquired, rollout.now.confidence), strict=True):
         np.testing.assert_array_equal(now, old)
-    walk.take(rows, np.zeros(len(rows), dtype=int))
-    np.testing.assert_array_equal(part.score, walk.score[rows])
-    np.testing.assert_array_equal(part.meta_features(np.arange(len(rows))), walk.meta_features(rows))
+    rollout.acquire(rows, np.zeros(len(rows), dtype=int))
+    np.testing.assert_array_equal(part.score, rollout.score[rows])
+    np.testing.assert_array_equal(part.meta_features(np.arange(len(rows))), rollout.meta_features(rows))
 
 
 def test_other_classifiers_agree_with_the_linear_update(small):
-    linear, predicted = small.walk(), small.walk()
+    linear, predicted = small.rollout(), small.rollout()
     predicted.scores = PredictedScores.of(small.classifiers, small.factors)
     assert random_steps(linear) == random_steps(predicted)
     np.testing.assert_allclose(_centred(predicted.score), _centred(linear.score), atol=1e-9)
@@ -73,14 +73,14 @@ def test_a_classifier_with_a_decision_function_or_with_probabilities():
     X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
     factors = Factors.of(CostModel([1.0, 1.0]), None, "here")
     for classifier in (KNeighborsClassifier(3).fit(X, y), LogisticRegression().fit(X, y)):
-        walk = Walk(factors, Scores.of([classifier], factors), X).begin()
+        rollout = Rollout(factors, Scores.of([classifier], factors), X).start()
         for factor in (0, 1):
-            walk.take(np.arange(30), np.full(30, factor))
-        np.testing.assert_array_equal(walk.now.guess, classifier.predict(X))
-        np.testing.assert_allclose(walk.now.confidence, classifier.predict_proba(X).max(axis=1))
+            rollout.acquire(np.arange(30), np.full(30, factor))
+        np.testing.assert_array_equal(rollout.now.guess, classifier.predict(X))
+        np.testing.assert_allclose(rollout.now.confidence, classifier.predict_proba(X).max(axis=1))
 
 
-def test_standardised_columns_have_mean_zero_and_what_is_missing_is_there():
+def test_standardised_columns_have_mean_zero_and_missing_values_become_zero():
     X = np.array([[1.0, 5.0, np.nan], [3.0, 5.0, 2.0], [np.nan, 5.0, 4.0], [3.0, 5.0, 4.0]])
     count = np.array([1.0, 1.0, 1.0, 2.0])
     Z = Standardiser(X, count).transform(X)
@@ -92,7 +92,7 @@ def test_standardised_columns_have_mean_zero_and_what_is_missing_is_there():
         assert np.isinf(Standardiser(X, count).transform(np.array([[np.inf, 1.0, 1.0]]))[0, 0])
 
 
-def test_flags_tell_a_mean_from_nothing():
+def test_flags_distinguish_a_mean_from_an_unknown_value():
     X = np.array([[0.0, 2.0, 1.0], [np.nan, 4.0, 1.0], [np.nan, np.nan, 3.0], [2.0, 3.0, np.nan]])
     factors, standardiser = Factors([[0, 1], [2]], CostModel(np.ones(3)), flagged=True), Standardiser(X, np.ones(4))
     Z = encode(X, standardiser, factors)

@@ -17,13 +17,15 @@ def rows():
     return X, (signal + random.normal(size=500) > 0).astype(int)
 
 
-def test_forward_selection_does_not_look_at_prices(rows):
-    plain, dear = (StaticSelectionClassifier(costs=c, random_state=0).fit(*rows) for c in (None, [1, 90, 1, 80, 1]))
-    assert plain.queue_ == dear.queue_
+def test_forward_selection_does_not_depend_on_prices(rows):
+    plain, expensive = (
+        StaticSelectionClassifier(costs=c, random_state=0).fit(*rows) for c in (None, [1, 90, 1, 80, 1])
+    )
+    assert plain.queue_ == expensive.queue_
     assert plain.queue_[:2] == [(3,), (1,)]
 
 
-def test_forward_selection_takes_what_makes_most_rows_right(rows):
+def test_forward_selection_takes_the_factor_with_the_largest_accuracy(rows):
     X, y = rows
     model = StaticSelectionClassifier(n_folds=1).fit(X, y)
     Z, held = (X - X.mean(axis=0)) / X.std(axis=0), []
@@ -44,7 +46,7 @@ def test_weight_per_cost(rows):
     assert [factor for (factor,) in model.queue_] == np.argsort(-weight / prices).tolist()
 
 
-def test_a_factor_weighs_as_much_as_its_heaviest_feature(rows):
+def test_the_weight_of_a_factor_is_that_of_its_largest_feature(rows):
     model = StaticSelectionClassifier(factors=[[0, 3]], ranking="weight_per_cost").fit(*rows)
     assert set(model.queue_[0]) == {0, 3} or model.queue_[0] == (1,)
     assert len(model.queue_) == 4

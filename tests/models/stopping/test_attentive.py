@@ -1,4 +1,4 @@
-"""AttentiveClassifier as a whole: the paper's algorithm, exactness at delta 0, inputs of every kind, certificates."""
+"""AttentiveClassifier: the algorithm of the paper, delta=0, all kinds of input, costs, and the certified boundary."""
 
 import lightgbm
 import numpy as np
@@ -51,7 +51,7 @@ def test_rows_stop_as_in_algorithm_1(boundary, sides):
     variance = np.mean((scores[protected] - start) ** 2)
     upper, lower = 4.0, -4.0
     if boundary == "constant":
-        # found by bisection, not by solving: where the crossing probability of Lemma 1 falls to delta
+        # found by bisection: where the crossing probability of Lemma 1 falls to delta
         upper, lower = (start + bisected(-start, variance, 0.2, side) for side in (1, -1))
     upper, lower = (np.inf if sides == "negative" else upper), (-np.inf if sides == "positive" else lower)
     found = model.acquire(X[TEST])
@@ -71,7 +71,7 @@ def bisected(theta, variance, delta, side):
 
 
 def test_greedy_order_and_refitting_each_save_terms():
-    """At stop-errors no more frequent than the others'."""
+    """The rate of stop-errors stays below delta."""
     terms = {}
     for order, refit in (("greedy", True), ("random", True), ("random", False)):
         model = fitted(MACHINE, order=order, refit=refit, random_state=0, delta=0.02)
@@ -93,7 +93,7 @@ def test_the_independent_formula_differs_where_terms_depend_on_each_other():
 
 @pytest.mark.parametrize("boundary", ["curved", "constant", "certified"])
 @pytest.mark.parametrize("order", ["greedy", "random", "cost"])
-def test_with_delta_0_answers_and_spend_are_full_and_every_order_gives_the_same_bits(boundary, order):
+def test_with_delta_0_every_order_gives_the_full_answers_and_the_same_bits(boundary, order):
     model = fitted(delta=0, boundary=boundary, order=order, random_state=1)
     found = model.acquire(X[TEST])
     np.testing.assert_array_equal(found.prediction, LINEAR.predict(X[TEST]))
@@ -119,7 +119,7 @@ def test_probabilities_of_log_odds_are_those_of_the_predictor():
     np.testing.assert_allclose(found, LINEAR.predict_proba(X[TEST]), atol=1e-12)
 
 
-def test_margins_are_scaled_to_likely_log_odds():
+def test_margins_are_scaled_to_log_odds_by_maximum_likelihood():
     model = fitted(MACHINE, delta=0)
     assert model.slope_ > 1.5
     probability = model.predict_proba(X[TEST])[:, 1]
@@ -136,7 +136,7 @@ def test_margins_are_scaled_to_likely_log_odds():
 @pytest.mark.parametrize("estimator", [None, LinearSVC(random_state=0), SVC(gamma=0.1)], ids=repr)
 def test_sparse_rows_are_dense_rows(kind, estimator):
     sparse_x = np.where(np.random.default_rng(0).random(X.shape) < 0.3, X, 0.0)
-    if estimator is None:  # standardised without centring, as sparse rows are
+    if estimator is None:  # the default predictor does not centre sparse rows
         estimator = make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=1000))
         sparse = AttentiveClassifier(delta=0.05).fit(kind(sparse_x), Y)
     else:
@@ -149,14 +149,34 @@ def test_sparse_rows_are_dense_rows(kind, estimator):
     assert drive(sparse.session(), sparse_x[0].__getitem__).score == first.score[0]
 
 
-def test_infinities_and_nan_have_no_place_in_sparse_rows():
+def test_sparse_rows_with_nan_are_refused():
     rows = csr_matrix(X[:4])
     rows.data[0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         fitted().predict(rows)
 
 
-def test_a_fitted_estimator_is_used_as_it_is_and_another_is_cloned():
+@pytest.mark.parametrize("make", [np.array, csr_matrix])
+def test_infinities_are_refused_where_all_values_are_read(make):
+    """In rows to predict, an infinite value is refused only if it is acquired."""
+    infinite = X[TEST].copy()
+    infinite[1, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        fitted().partial_scores(make(infinite))
+    with pytest.raises(ValueError, match="infinity"):
+        AttentiveClassifier(LINEAR).fit(X[TRAIN], Y[TRAIN], calibration=make(infinite))
+    stopped = fitted(order=[*range(3, 30), 0, 1, 2], boundary=0.0)
+    stopped.predict(infinite)
+
+
+def test_missing_values_are_allowed_where_all_values_are_read():
+    missing = X[TEST].copy()
+    missing[1, 2] = np.nan
+    assert np.isfinite(fitted().partial_scores(missing)).all()
+    AttentiveClassifier(LINEAR).fit(X[TRAIN], Y[TRAIN], calibration=missing)
+
+
+def test_a_fitted_estimator_is_used_unchanged_and_any_other_is_cloned():
     assert fitted(MACHINE).estimator_ is MACHINE
     frozen = fitted(FrozenEstimator(MACHINE), delta=0)
     np.testing.assert_array_equal(frozen.predict(X[TEST]), MACHINE.predict(X[TEST]))
@@ -176,7 +196,7 @@ def test_a_forest_and_boosters_of_other_libraries_are_sums_too():
         np.testing.assert_array_equal(found.prediction, expected.prediction)
 
 
-def test_missing_values_count_as_means_where_the_predictor_cannot_take_them():
+def test_missing_values_are_replaced_by_means_if_the_predictor_does_not_accept_them():
     rows = X[TEST].copy()
     rows[::2, 7] = np.nan
     filled = np.where(np.isnan(rows), X[TRAIN].mean(axis=0), rows)
@@ -209,7 +229,7 @@ def test_many_rows_on_several_threads_are_answered_like_a_few():
     np.testing.assert_array_equal(model.decision_function(many), np.tile(model.decision_function(X[TEST]), 50))
 
 
-def test_a_predictor_without_terms_answers_for_nothing():
+def test_a_predictor_without_terms_answers_without_spend():
     constant = LogisticRegression().fit(np.zeros((9, 3)), [0, 0, 0, 0, 0, 0, 1, 1, 1])
     model = AttentiveClassifier(constant).fit(np.zeros((9, 3)), [0, 0, 0, 0, 0, 0, 1, 1, 1])
     found = model.acquire(X[:5, :3])
@@ -220,7 +240,7 @@ def test_a_predictor_without_terms_answers_for_nothing():
 @pytest.mark.parametrize(
     "booster", [lightgbm.LGBMClassifier(n_estimators=15, verbose=-1), xgboost.XGBClassifier(n_estimators=15)]
 )
-def test_boosters_are_fitted_and_take_missing_values_their_own_way(booster):
+def test_boosters_are_fitted_and_handle_missing_values_themselves(booster):
     holed = X.copy()
     holed[::4, ::3] = np.nan
     model = AttentiveClassifier(booster, delta=0).fit(holed[TRAIN], Y[TRAIN])
@@ -233,7 +253,7 @@ def test_boosters_are_fitted_and_take_missing_values_their_own_way(booster):
 # Costs, caps, sessions
 
 
-def test_spend_is_for_features_and_evaluations():
+def test_spend_is_the_cost_of_features_and_evaluations():
     costs = CostModel(np.ones(30), bundles={"panel": (range(10), 5.0)})
     model = fitted(costs=costs, evaluation_cost=0.1)
     found = model.acquire(X[TEST])
@@ -268,14 +288,14 @@ def test_a_session_pays_for_evaluations_as_it_goes(cap):
         assert paid == pytest.approx(session.spend)
 
 
-def test_a_session_passes_over_what_decides_nothing():
+def test_a_session_skips_checkpoints_where_no_row_can_stop():
     session = fitted(delta=0).session()
     assert len(session.next().features) == 30
-    truthful = fitted(delta=0).session(cap=11.0)
-    assert len(truthful.next().features) == 10  # the last checkpoint within the cap
-    drive(truthful, X[0].__getitem__)
-    assert truthful.spend == 10
-    assert truthful.next().reason == "cap"
+    capped = fitted(delta=0).session(cap=11.0)
+    assert len(capped.next().features) == 10  # the last checkpoint within the cap
+    drive(capped, X[0].__getitem__)
+    assert capped.spend == 10
+    assert capped.next().reason == "cap"
 
 
 VARIANTS = [
@@ -297,12 +317,12 @@ def test_contract(estimator, check):
     check(estimator)
 
 
-# Certificates
+# The certified boundary
 
 
 @pytest.mark.parametrize("order", ["random", "cost"])
-def test_certified_stop_errors_exceed_delta_as_rarely_as_promised(order):
-    """Over many splits, with terms that depend on each other; the bound is the promise plus three standard errors."""
+def test_certified_stop_errors_exceed_delta_with_at_most_the_stated_probability(order):
+    """Over many splits, with dependent terms; the bound is 1 - confidence plus three standard errors."""
     rows, y = make_classification(6000, 12, n_informative=5, n_redundant=5, flip_y=0.1, random_state=0)
     predictor = LogisticRegression().fit(rows[:500], y[:500])
     rows, y, random = rows[500:], y[500:], np.random.default_rng(0)
@@ -319,7 +339,7 @@ def test_certified_stop_errors_exceed_delta_as_rarely_as_promised(order):
     assert np.mean(exceeded) <= 0.2 + 3 * np.sqrt(0.2 * 0.8 / 60)
 
 
-def test_calibration_rows_replace_those_held_out():
+def test_calibration_rows_replace_held_out_rows():
     split = AttentiveClassifier(boundary="certified", delta=0.05, random_state=0).fit(X[TRAIN], Y[TRAIN])
     given = AttentiveClassifier(boundary="certified", delta=0.05).fit(X[TRAIN], Y[TRAIN], calibration=X[TEST])
     plain = AttentiveClassifier().fit(X[TRAIN], Y[TRAIN])
@@ -342,18 +362,18 @@ def test_deviations_are_measured_on_calibration_rows():
         (GaussianNB(), "probabilities only"),
         (RandomForestClassifier(n_estimators=2), "probabilities only"),
         (KNeighborsClassifier(), "probabilities only"),
-        (LinearRegression(), "no classifier"),
+        (LinearRegression(), "not a classifier"),
         (SVC(kernel=lambda a, b: a @ b.T), "kernel"),
         (make_pipeline(PolynomialFeatures(2), LogisticRegression(max_iter=5000)), "PolynomialFeatures"),
     ],
     ids=lambda each: each if isinstance(each, str) else type(each).__name__,
 )
-def test_a_predictor_that_is_no_sum_of_terms_is_named(estimator, message):
+def test_a_predictor_that_is_not_a_sum_of_terms_is_refused(estimator, message):
     with pytest.raises(ValueError, match=f"AttentiveClassifier: estimator .*{message}"):
         AttentiveClassifier(estimator).fit(X[:, :4], Y)
 
 
-def test_a_machine_of_several_classes_is_told_to_vote_one_against_rest():
+def test_a_machine_with_several_classes_is_refused():
     digits, y = load_digits(return_X_y=True)
     with pytest.raises(ValueError, match=r"10 classes.*OneVsRestClassifier"):
         AttentiveClassifier(SVC()).fit(digits[:300], y[:300])
@@ -384,24 +404,24 @@ def test_a_machine_of_several_classes_is_told_to_vote_one_against_rest():
     ],
     ids=repr,
 )
-def test_a_senseless_parameter_is_named(parameters):
+def test_an_invalid_parameter_is_refused(parameters):
     (name,) = parameters
     with pytest.raises(ValueError, match=f"AttentiveClassifier: {name} .*; expected "):
         fitted(**parameters)
 
 
-def test_too_few_calibration_rows_are_counted():
+def test_too_few_calibration_rows_are_refused():
     with pytest.raises(ValueError, match=r"95 calibration rows cannot certify delta=0.001 .* at least 2995"):
         fitted(boundary="certified", delta=0.001)
 
 
-def test_labels_that_the_predictor_does_not_know_are_named():
-    with pytest.raises(ValueError, match=r"y holds 2, but estimator was fitted on the classes \[0, 1\]"):
+def test_classes_that_the_predictor_does_not_know_are_refused():
+    with pytest.raises(ValueError, match=r"y has class 2, but estimator was fitted on the classes \[0, 1\]"):
         AttentiveClassifier(LINEAR).fit(X[:100], np.r_[Y[:99], 2])
 
 
-def test_weights_that_the_predictor_cannot_take_are_named():
+def test_weights_that_the_predictor_does_not_accept_are_refused():
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-    with pytest.raises(ValueError, match="takes no sample_weight"):
+    with pytest.raises(ValueError, match="does not accept sample_weight"):
         AttentiveClassifier(LinearDiscriminantAnalysis()).fit(X, Y, sample_weight=1.0 + Y)

@@ -1,4 +1,4 @@
-"""What is expected of the full score along the way."""
+"""Checkpoints: where they are, what they expect of the full score, and their deviations."""
 
 from itertools import pairwise
 
@@ -8,14 +8,14 @@ import pytest
 from reference import stopping as reference
 from thrifty.models.stopping.checkpoints import (
     RIDGES,
-    Refit,
+    Refits,
     checkpoint_terms,
     independent_deviation,
+    measured_deviation,
     plain_checkpoints,
     refit_checkpoints,
-    spread,
 )
-from thrifty.models.stopping.sample import Sample
+from thrifty.models.stopping.term_sample import TermSample
 
 RANDOM = np.random.default_rng(1)
 N, T = 90, 8
@@ -27,11 +27,11 @@ def sample(n_scores=1, values=VALUES, count=None):
     weights = np.random.default_rng(2).normal(size=(n_scores, T))
     scores = values @ weights.T + 0.3
     count = np.ones(len(values)) if count is None else count
-    return Sample(values, scores, count, np.sign(scores), weights, np.full(n_scores, 0.3))
+    return TermSample(values, scores, count, np.sign(scores), weights, np.full(n_scores, 0.3))
 
 
 def expectations(checkpoints, values):
-    """Add up what checkpoints expect, carrying sums along."""
+    """Return the expected scores at all checkpoints."""
     sums, found = 0.0, []
     for each in checkpoints:
         sums = (sums if each.carry else 0.0) + values[:, each.first : each.n_terms] @ each.weights.T
@@ -48,7 +48,7 @@ def test_plain_expectations_are_the_centred_partial_scores():
     np.testing.assert_allclose(found[:, -1], data.scores[:, 0])
 
 
-def test_plain_deviations_are_measured_or_taken_as_independent():
+def test_plain_deviations_are_measured_or_assume_independent_terms():
     data = sample()
     measured, independent = (
         np.array([each.deviation for each in plain_checkpoints(data, data.means, ENDS, variance)])
@@ -64,21 +64,21 @@ def test_plain_deviations_are_measured_or_taken_as_independent():
 @pytest.mark.parametrize("n_scores", [1, 3])
 def test_refitted_expectations_are_least_squares(n_scores):
     data = sample(n_scores)
-    refit = Refit(data, T)
+    refit = Refits(data, T)
     for end in ENDS[:-1]:
         design = np.column_stack([np.ones(N), VALUES[:, :end]])
         expected = np.linalg.lstsq(design, data.scores, rcond=None)[0]
-        found = refit._with_ridge(end, RIDGES[0])
+        found = refit.with_ridge(end, RIDGES[0])
         np.testing.assert_allclose(found.weights, expected[1:].T, rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(found.intercept, expected[0], rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("ridge", [RIDGES[0], RIDGES[-2]])
 def test_deviations_are_those_of_rows_left_out_one_by_one(ridge):
-    """For a ridge the scale of the penalty is held, as the closed form does."""
+    """The closed form keeps the scale of the penalty fixed, so the reference does too."""
     data, end, errors = sample(), 3, []
-    refit = Refit(data, T)
-    found = refit._with_ridge(end, ridge)
+    refit = Refits(data, T)
+    found = refit.with_ridge(end, ridge)
     penalty = np.diag(ridge * refit.scale[:end])
     for i in range(N):
         others = np.arange(N) != i
@@ -92,7 +92,7 @@ def test_deviations_are_those_of_rows_left_out_one_by_one(ridge):
 
 def test_an_infinite_ridge_is_the_plain_sum():
     data = sample()
-    far, (plain,) = Refit(data, T)._with_ridge(3, 1e12), plain_checkpoints(data, data.means, [3], "measured")
+    far, (plain,) = Refits(data, T).with_ridge(3, 1e12), plain_checkpoints(data, data.means, [3], "measured")
     np.testing.assert_allclose(far.weights, plain.weights, rtol=1e-6)
     np.testing.assert_allclose(far.intercept, plain.intercept, rtol=1e-6)
 
@@ -108,7 +108,7 @@ def test_weights_are_repetitions():
 
 def test_long_prefixes_keep_their_plain_weights(monkeypatch):
     data = sample()
-    monkeypatch.setattr("thrifty.models.stopping.checkpoints.MOST_REFITTED", 3)
+    monkeypatch.setattr("thrifty.models.stopping.checkpoints.MAX_REFITTED", 3)
     found = list(refit_checkpoints(data, ENDS))
     plain = list(plain_checkpoints(data, data.means, ENDS, "measured"))
     expected = expectations(plain, VALUES)
@@ -117,7 +117,7 @@ def test_long_prefixes_keep_their_plain_weights(monkeypatch):
     assert not np.allclose(found[1].weights, data.weights[:, :3])
 
 
-def test_terms_that_never_vary_or_repeat_do_no_harm():
+def test_constant_and_duplicate_terms_give_finite_weights():
     values = VALUES.copy()
     values[:, 0], values[:, 2] = 4.0, values[:, 1]
     for each in refit_checkpoints(sample(values=values), ENDS):
@@ -125,13 +125,13 @@ def test_terms_that_never_vary_or_repeat_do_no_harm():
         assert np.isfinite(each.deviation)
 
 
-def test_the_spread_of_several_scores_is_that_of_the_gap_between_the_leaders():
+def test_the_deviation_of_several_scores_is_that_of_the_gap_between_the_best_two():
     expected = np.array([[3.0, 1.0, 0.0], [0.0, 5.0, 4.0]])
     scores = np.array([[4.0, 1.5, 9.0], [7.0, 5.0, 7.0]])
-    assert spread(expected, scores, np.array([0.5, 0.5])) == pytest.approx(np.sqrt((0.5**2 + 3.0**2) / 2))
+    assert measured_deviation(expected, scores, np.array([0.5, 0.5])) == pytest.approx(np.sqrt((0.5**2 + 3.0**2) / 2))
 
 
-def test_where_to_look():
+def test_numbers_of_terms_at_checkpoints():
     assert checkpoint_terms(10, 4) == [4, 8, 10]
     assert checkpoint_terms(8, 4) == [4, 8]
     assert checkpoint_terms(3, 10) == [3]

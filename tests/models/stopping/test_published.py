@@ -1,4 +1,4 @@
-"""Figures of Pelossof and Ying (2010) in kind, and of what goes beyond them, where the data can be had."""
+"""Results like those of figures 3 and 4 of Pelossof and Ying (2012), if the data are available."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from thrifty.models.stopping.simulation import simulate_stst
 
 
 @pytest.mark.slow
-def test_figure_3_errors_are_rarer_than_asked_for_and_terms_grow_like_a_square_root():
+def test_figure_3_stop_errors_are_below_delta_and_terms_grow_like_a_square_root():
     found = simulate_stst((0.01, 0.05, 0.1, 0.3, 0.5), (2048, 4096, 8192, 16384), n_walks=2000, random_state=0)
     assert (found.stop_error <= found.delta).all()
     np.testing.assert_allclose(found.growth, 0.5, atol=0.1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thrifty.models.stopping.boundaries import crossing
+from thrifty.models.stopping.boundaries import constant_threshold
 from thrifty.models.stopping.simulation import simulate_stst
 
 LENGTHS = (400, 800, 1600, 3200)
@@ -14,10 +14,10 @@ def found():
     return simulate_stst((0.02, 0.1, 0.3), LENGTHS, drift=0.2, n_walks=1000, random_state=0)
 
 
-def test_stop_errors_are_no_more_frequent_than_asked_for(found):
+def test_the_rate_of_stop_errors_is_at_most_delta(found):
     assert found.stop_error.shape == found.mean_terms.shape == (4, 3)
     assert (found.stop_error <= found.delta).all()
-    assert (found.stop_error > 0.2 * found.delta).all()  # conservative, but not idle
+    assert (found.stop_error > 0.2 * found.delta).all()  # conservative, but not by far
 
 
 def test_the_number_of_terms_grows_like_a_square_root(found):
@@ -25,21 +25,21 @@ def test_the_number_of_terms_grows_like_a_square_root(found):
 
 
 def test_the_number_of_terms_is_that_of_walds_equation(found):
-    expected = crossing(0.0, 3200.0, 0.1) / 0.2
+    expected = constant_threshold(0.0, 3200.0, 0.1) / 0.2
     assert found.mean_terms[-1, 1] == pytest.approx(expected, rel=0.1)
 
 
-def test_walks_that_end_below_0_are_what_waiting_for_them_would_find():
-    """A slight drift leaves enough of them to count among walks that nothing was done to."""
+def test_walks_bent_below_0_stop_like_walks_that_end_there():
+    """With a small drift, enough unchanged walks end below 0."""
     found = simulate_stst([0.1, 0.3], [60], drift=0.05, n_walks=4000, random_state=1)
     walks = np.cumsum(0.05 + np.random.default_rng(2).normal(size=(20_000, 60)), axis=1)
     walks = walks[walks[:, -1] < 0]
     for delta, stop_error in zip(found.delta, found.stop_error[0], strict=True):
-        crossed = np.mean(walks.max(axis=1) >= crossing(0.0, 60.0, delta))
+        crossed = np.mean(walks.max(axis=1) >= constant_threshold(0.0, 60.0, delta))
         assert stop_error == pytest.approx(crossed, abs=0.03)
 
 
-def test_the_seed_decides():
+def test_the_random_state_determines_the_result():
     first, second = (simulate_stst([0.1], [50], n_walks=20, random_state=3) for _ in range(2))
     np.testing.assert_array_equal(first.mean_terms, second.mean_terms)
 
@@ -47,7 +47,7 @@ def test_the_seed_decides():
 @pytest.mark.parametrize(
     "parameters", [{"delta": 0}, {"delta": [0.1, 1]}, {"n_terms": 0}, {"n_terms": 2.5}, {"drift": 0}, {"n_walks": 0}]
 )
-def test_a_senseless_parameter_is_named(parameters):
+def test_an_invalid_parameter_is_refused(parameters):
     (name,) = parameters
     with pytest.raises(ValueError, match=f"simulate_stst: {name} is .*; expected "):
         simulate_stst(**parameters)

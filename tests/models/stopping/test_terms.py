@@ -12,6 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from reference import stopping as reference
+from thrifty.costs import CostModel, Ledger
 from thrifty.models.stopping.predictors import read_terms
 from thrifty.models.stopping.terms import KernelTerms
 
@@ -84,7 +85,7 @@ def test_kernels_are_those_of_the_reference(name):
     np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_only_the_rows_asked_for_are_evaluated():
+def test_only_the_given_rows_and_terms_are_evaluated():
     terms = terms_of(SVC(), TWO)
     held = np.full((len(X), terms.n_terms), np.nan)
     rows = np.array([1, 7, 8, 20, 21, 22, 90])
@@ -92,17 +93,17 @@ def test_only_the_rows_asked_for_are_evaluated():
     assert set(map(tuple, np.argwhere(~np.isnan(held)))) == {(i, t) for i in rows for t in range(2, 9)}
 
 
-def test_machines_share_the_support_vectors_that_they_have_in_common():
+def test_a_support_vector_of_several_machines_is_one_term():
     machine = OneVsRestClassifier(SVC()).fit(X, FOUR)
     terms = read_terms(machine, 11, np.zeros(11))
     everywhere = np.concatenate([each.support_vectors_ for each in machine.estimators_])
     assert terms.n_terms == len(np.unique(everywhere, axis=0)) < len(everywhere)
 
 
-def test_support_vectors_are_known_among_rows():
+def test_rows_that_are_support_vectors_are_found():
     machine = SVC().fit(X, TWO)
     terms = read_terms(machine, 11, np.zeros(11))
-    np.testing.assert_array_equal(np.flatnonzero(terms.own_rows(X)), np.sort(machine.support_))
+    np.testing.assert_array_equal(np.flatnonzero(terms.is_own_row(X)), np.sort(machine.support_))
 
 
 def test_what_terms_read():
@@ -118,7 +119,21 @@ def test_what_terms_read():
     assert read == [[each.tree_.feature[0]] for each in stumps.estimators_]
 
 
-def test_missing_values_are_filled_where_the_predictor_cannot_take_them():
+@pytest.mark.parametrize("estimator", [LogisticRegression(), SVC(), AdaBoostClassifier(n_estimators=9)], ids=repr)
+def test_terms_cost_the_unpaid_units_of_their_features(estimator):
+    features = CostModel(
+        [1.0, 2.0, 0.5, 0.0, 1.0, 3.0, 1.0, 1.0, 0.25, 1.0, 4.0], bundles={"panel": ([0, 2, 5], 8.0)}, requires={7: [5]}
+    )
+    terms, chosen = terms_of(estimator, TWO), np.array([7, 1, 5, 2])
+    ledger, acquired = Ledger(terms.costs(chosen, features)), np.zeros(11, dtype=bool)
+    for k, reads in enumerate(terms.reads(chosen)):
+        prices = [features.of(acquired | each) - features.of(acquired) for each in terms.reads(chosen)]
+        np.testing.assert_allclose(ledger.prices, prices, atol=1e-12)
+        ledger.buy(k)
+        acquired |= reads
+
+
+def test_missing_values_are_filled_if_the_predictor_does_not_accept_them():
     rows = X[:6].copy()
     rows[:, 4] = np.nan
     filled = np.where(np.isnan(rows), X.mean(axis=0), rows)
@@ -129,7 +144,7 @@ def test_missing_values_are_filled_where_the_predictor_cannot_take_them():
     assert read_terms(booster, 11, X.mean(axis=0)).fill is None
 
 
-def test_kernel_terms_take_single_precision():
+def test_kernel_terms_accept_single_precision():
     terms = terms_of(SVC(), TWO)
     assert isinstance(terms, KernelTerms)
     single = X.astype(np.float32)

@@ -28,7 +28,7 @@ def test_plain_terms_are_summed_as_in_algorithm_2():
         assert reference.budgeted_predict(partial, 7) == pytest.approx(score)
 
 
-def test_refitted_terms_are_weighed_by_least_squares():
+def test_refitted_terms_have_least_squares_weights():
     model = fitted(n_terms=5)
     columns, full = X[:, model.order_[:5]], LINEAR.decision_function(X)
     best = np.mean((full - LinearRegression().fit(columns, full).predict(columns)) ** 2)
@@ -56,7 +56,7 @@ def test_attention_beats_truncation_at_the_same_mean_number_of_terms():
     assert attentive.terms_within(0.0) < 0.6 * truncated.terms_within(0.0)
 
 
-def test_curves_are_what_models_do():
+def test_curves_agree_with_the_models():
     attentive = AttentiveClassifier(LINEAR, boundary=1.2).fit(X, Y)
     found, full = attentive.acquire(X), LINEAR.predict(X)
     curve = attentive_curve(attentive, X)
@@ -69,6 +69,6 @@ def test_curves_are_what_models_do():
 
 
 @pytest.mark.parametrize("n_terms", [0, -1, 1.5, "few", True])
-def test_a_senseless_number_of_terms_is_named(n_terms):
+def test_an_invalid_number_of_terms_is_refused(n_terms):
     with pytest.raises(ValueError, match=r"TruncatedClassifier: n_terms is .*; expected "):
         fitted(n_terms=n_terms)

@@ -1,1 +1,1 @@
-"""Policies that choose, row by row, what to acquire next and when to stop."""
+"""Policies that decide for each row which features to acquire next and when to stop, and static baselines."""

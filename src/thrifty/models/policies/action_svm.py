@@ -1,27 +1,36 @@
-"""The linear SVM that learns policies by default: one action against the others, all actions at once, warm.
+"""The linear SVM that learns policies by default: one action against all others, for all actions at once.
 
-It has LIBLINEAR's objective (squared hinge loss, L2 penalty, the intercept penalised too)
+For each action it minimises the objective of LIBLINEAR (squared hinge loss, L2 penalty, also on the intercept)
 
-    1/2 |w|^2  +  C sum_i max(0, 1 - y_i w'x_i)^2
+    1/2 |w|^2  +  C sum_i weight_i max(0, 1 - y_i w'x_i)^2
 
-but goes on from the policy before, whose states it shares for the most part, and takes the same few steps for all
-actions together. Were no state on its right side of the margin, the curvature would be I + 2C X'X whatever the action;
-it is never more, so steps by this one matrix always descend, and with momentum they do so quickly.
+where x_i is state i with a constant 1, and y_i is 1 if the state has this action and -1 otherwise.
+
+A fit starts from the weights of the fit before, because most of its states are the same. It takes steps
+
+    w  <-  w - H^-1 gradient,    H = I + 2C X' diag(weight) X
+
+H is the largest possible Hessian: that of states which all violate the margin. So every step decreases the objective,
+and one Cholesky factorisation serves all steps and all actions. Nesterov's momentum makes the steps faster; it is
+restarted for an action when it leads uphill.
 """
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 C = 1.0
-N_STEPS = 10  # a policy on the way need not be learned to the last digit
+N_STEPS = 10  # enough for a policy that the next iteration improves
 
 
 class ActionSVM:
-    """Weights of the inputs and of a constant for every action, improved fit by fit.
+    """Linear SVMs of all actions; each fit continues from the one before.
 
     Parameters
     ----------
-    n_inputs, n_actions : int
+    n_inputs : int
+        Number of columns of a state.
+    n_actions : int
+        Number of actions.
 
     Examples
     --------
@@ -40,8 +49,22 @@ class ActionSVM:
     def fit(
         self, states: np.ndarray, actions: np.ndarray, weight: np.ndarray, n_steps: int = N_STEPS
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return weights (n_actions, n_inputs) and intercepts (n_actions,), -inf for actions that no state shows."""
-        root = np.sqrt(2 * C * weight).astype(np.float32)[:, None]  # weighs rows here, and losses when squared
+        """Take some steps towards the minimum.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n, n_inputs)
+        actions : ndarray of int, shape (n,)
+        weight : ndarray of shape (n,)
+        n_steps : int, default=10
+
+        Returns
+        -------
+        weights : ndarray of shape (n_actions, n_inputs)
+        intercepts : ndarray of shape (n_actions,)
+            -infinity for actions that no state has.
+        """
+        root = np.sqrt(2 * C * weight).astype(np.float32)[:, None]  # rows are scaled by it, so losses by its square
         rows = np.empty((len(states), states.shape[1] + 1), dtype=np.float32)
         rows[:, :-1], rows[:, -1] = states, 1.0
         rows *= root
@@ -54,15 +77,26 @@ class ActionSVM:
 
 
 def _descend(rows: np.ndarray, root: np.ndarray, signs: np.ndarray, start: np.ndarray, n_steps: int) -> np.ndarray:
-    """Take steps by the largest curvature, with momentum that starts anew, action by action, where it leads uphill."""
-    curvature = cho_factor((rows.T @ rows).astype(float) + np.eye(rows.shape[1]))
-    now, ahead, pace = start, start, np.ones(start.shape[1])
+    """Return weights after some steps with momentum.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, n_inputs + 1)
+        States with a constant 1, scaled by `root`.
+    root : ndarray of shape (n, 1)
+    signs : ndarray of shape (n, n_actions)
+        1 for the action of a state, -1 for the others.
+    start : ndarray of shape (n_inputs + 1, n_actions)
+    n_steps : int
+    """
+    hessian = cho_factor((rows.T @ rows).astype(float) + np.eye(rows.shape[1]))
+    now, ahead, momentum = start, start, np.ones(start.shape[1])
     for _ in range(n_steps):
-        missed = signs * np.maximum(root - signs * (rows @ ahead.astype(np.float32)), 0)
-        step = cho_solve(curvature, rows.T @ missed - ahead)
-        then = ahead + step
-        pace = np.where((step * (then - now)).sum(axis=0) < 0, 1.0, pace)
-        faster = (1 + np.sqrt(1 + 4 * pace**2)) / 2
-        ahead = then + (pace - 1) / faster * (then - now)
-        now, pace = then, faster
+        violations = signs * np.maximum(root - signs * (rows @ ahead.astype(np.float32)), 0)
+        step = cho_solve(hessian, rows.T @ violations - ahead)
+        after = ahead + step
+        momentum = np.where((step * (after - now)).sum(axis=0) < 0, 1.0, momentum)
+        next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        ahead = after + (momentum - 1) / next_momentum * (after - now)
+        now, momentum = after, next_momentum
     return now

@@ -1,8 +1,8 @@
-"""The data classifier: scores the classes of a row from the factors it has, the others being zero.
+"""The data classifier: scores of the classes from the factors that a row has.
 
-Columns are standardised, so that zero stands for the mean, whether a value was not acquired or could not be had. Flags,
-where there are any, tell a mean from nothing. A linear classifier is brought up to date by what a new factor
-contributes; any other predicts the masked row anew.
+Columns are standardised, and columns that a row does not have are 0. So 0 stands for the mean, whether a value is not
+acquired or unavailable. Flags, if there are any, distinguish a mean from an unknown value. For a linear classifier, a
+new factor adds its contribution to the scores. Any other classifier predicts the masked row again.
 """
 
 from abc import ABC, abstractmethod
@@ -15,46 +15,62 @@ from sklearn.linear_model._base import LinearClassifierMixin
 from thrifty.kernels.policies import add_factors
 from thrifty.models.policies.factors import Factors
 
-LEAST_PROBABILITY = 1e-12  # a probability of 0 has no logarithm
-ROWS_AT_ONCE = 65_536  # that a classifier of unknown appetite is asked to predict
-FLAG = 1.0  # of a factor that a row has, 0 otherwise
+MIN_PROBABILITY = 1e-12  # smaller probabilities are raised to this, because log(0) is infinite
+MAX_ROWS = 65_536  # rows that a classifier predicts in one call, because its memory use is not known
+FLAG = 1.0  # value of the flag of a factor that a row has; otherwise it is 0
 
 
 class Standardiser:
-    """Centres and scales columns as they were in training; constant ones become 0, and so does what is missing.
+    """Centring and scaling of columns by their means and standard deviations in training.
+
+    Constant columns and missing values become 0.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
-        Training rows, NaN where a value could not be had.
+        Training rows; NaN where a value is unavailable.
     count : ndarray of shape (n,)
         How often each row counts.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (n_features,)
+        Weighted means.
+    slope : ndarray of shape (n_features,)
+        1 / standard deviation; 0 for constant columns.
     """
 
     def __init__(self, X: np.ndarray, count: np.ndarray):
-        there = ~np.isnan(X)
-        seen = np.maximum(count @ there, np.finfo(float).tiny)
-        self.centre = count @ np.where(there, X, 0.0) / seen
-        away = np.where(there, X - self.centre, 0.0)
-        reach = np.abs(away).max(axis=0)  # squares of what is huge or tiny would be infinite or 0
-        deviation = reach * np.sqrt(count @ (away / np.where(reach > 0, reach, 1.0)) ** 2 / seen)
+        known = ~np.isnan(X)
+        total = np.maximum(count @ known, np.finfo(float).tiny)
+        self.centre = count @ np.where(known, X, 0.0) / total
+        differences = np.where(known, X - self.centre, 0.0)
+        largest = np.abs(differences).max(axis=0)  # squares of very large or small numbers would be infinite or 0
+        deviation = largest * np.sqrt(count @ (differences / np.where(largest > 0, largest, 1.0)) ** 2 / total)
         varies = deviation > 1e-10 * np.abs(self.centre)
         self.slope = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """Return standardised values."""
+        """Return standardised rows."""
         Z = (X - self.centre) * self.slope
         np.copyto(Z, 0.0, where=np.isnan(X))
         return Z
 
 
 def encode(X: np.ndarray, standardiser: Standardiser, factors: Factors) -> np.ndarray:
-    """Return rows as the data classifier sees them: standardised values and flags of the factors that are known.
+    """Return rows as the data classifier sees them: standardised values and flags.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
-        Columns sorted by factor, NaN where a value could not be had.
+        Columns sorted by factor; NaN where a value is unavailable.
+    standardiser : Standardiser
+    factors : Factors
+
+    Returns
+    -------
+    ndarray of shape (n, n_columns)
+        The flag of a factor is 0 if all its values are unavailable.
     """
     values = standardiser.transform(X)
     if not factors.flagged:
@@ -67,33 +83,66 @@ def encode(X: np.ndarray, standardiser: Standardiser, factors: Factors) -> np.nd
 
 
 class Scores(ABC):
-    """Scores of all classes from partial rows; row i is scored by classifier ``which[i]`` of several."""
+    """Scores of all classes for masked rows, from one or several classifiers.
+
+    In all methods, ``which`` (n,) is the number of the classifier that scores each row.
+    """
 
     n_classes: int
 
     @staticmethod
     def of(classifiers: list[Any], factors: Factors) -> "Scores":
-        """Return the scores of fitted classifiers that all know the same classes."""
-        linear = all(isinstance(each, LinearClassifierMixin) for each in classifiers)
-        return (LinearScores if linear else PredictedScores).of(classifiers, factors)
+        """Return the scores of fitted classifiers with the same classes."""
+        is_linear = all(isinstance(each, LinearClassifierMixin) for each in classifiers)
+        return (LinearScores if is_linear else PredictedScores).of(classifiers, factors)
 
     @abstractmethod
     def start(self, which: np.ndarray) -> np.ndarray:
-        """Return the scores (n, n_classes) of rows of which nothing is known."""
+        """Return the scores (n, n_classes) of rows without any factor."""
 
     @abstractmethod
     def add(
         self, scores: np.ndarray, rows: np.ndarray, chosen: np.ndarray, masked: np.ndarray, which: np.ndarray
     ) -> None:
-        """Bring the scores of some rows up to date, in place, each having acquired the factor that it chose."""
+        """Update the scores (n, n_classes) of some rows in place, after each has acquired a factor.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, n_classes)
+        rows : ndarray of int, shape (m,)
+        chosen : ndarray of int, shape (m,)
+            The factor that each of these rows has acquired.
+        masked : ndarray of shape (n, n_columns)
+            All rows, with the new factors.
+        which : ndarray of int, shape (n,)
+        """
 
     @abstractmethod
     def candidates(self, scores: np.ndarray, masked: np.ndarray, Z: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Return the scores (n, n_factors, n_classes) that rows would have after each of the factors."""
+        """Return the scores (n, n_factors, n_classes) that rows would have after each factor.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, n_classes)
+            Current scores.
+        masked : ndarray of shape (n, n_columns)
+            Masked rows.
+        Z : ndarray of shape (n, n_columns)
+            Complete rows.
+        which : ndarray of int, shape (n,)
+        """
 
 
 class LinearScores(Scores):
-    """Scores that are sums of what the factors contribute; weights (n_classifiers, n_features, n_classes)."""
+    """Scores of linear classifiers: sums of the contributions of factors.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_classifiers, n_columns, n_classes)
+    intercepts : ndarray of shape (n_classifiers, n_classes)
+    starts : ndarray of int, shape (n_factors + 1,)
+        First column of each factor.
+    """
 
     def __init__(self, weights: np.ndarray, intercepts: np.ndarray, starts: np.ndarray):
         self.weights, self.intercepts, self.starts = np.ascontiguousarray(weights), intercepts, starts
@@ -101,7 +150,7 @@ class LinearScores(Scores):
 
     @classmethod
     def of(cls, classifiers: list[Any], factors: Factors) -> Self:
-        """Take the coefficients of linear classifiers."""
+        """Return the scores of linear classifiers."""
         weights, intercepts = zip(*map(coefficients, classifiers), strict=True)
         return cls(np.stack(weights).transpose(0, 2, 1), np.stack(intercepts), factors.starts)
 
@@ -112,20 +161,27 @@ class LinearScores(Scores):
     def add(
         self, scores: np.ndarray, rows: np.ndarray, chosen: np.ndarray, masked: np.ndarray, which: np.ndarray
     ) -> None:
-        """Add what the factors contribute."""
+        """Add the contributions of the factors."""
         add_factors(scores, rows, chosen, masked, self.starts, self.weights, which)
 
     def candidates(self, scores: np.ndarray, masked: np.ndarray, Z: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Add what each factor would contribute."""
-        everyone, then = np.arange(len(scores)), []
+        """Add the contribution of each factor to a copy of the scores."""
+        rows, after = np.arange(len(scores)), []
         for factor in range(len(self.starts) - 1):
-            then.append(scores.copy())
-            self.add(then[-1], everyone, np.full(len(scores), factor), Z, which)
-        return np.stack(then, axis=1)
+            after.append(scores.copy())
+            self.add(after[-1], rows, np.full(len(scores), factor), Z, which)
+        return np.stack(after, axis=1)
 
 
 class PredictedScores(Scores):
-    """Scores of classifiers that look at whole masked rows."""
+    """Scores of classifiers that predict whole masked rows.
+
+    Parameters
+    ----------
+    classifiers : list of fitted classifiers
+    starts : ndarray of int, shape (n_factors + 1,)
+        First column of each factor.
+    """
 
     def __init__(self, classifiers: list[Any], starts: np.ndarray):
         self.classifiers, self.starts = classifiers, starts
@@ -133,50 +189,51 @@ class PredictedScores(Scores):
 
     @classmethod
     def of(cls, classifiers: list[Any], factors: Factors) -> Self:
-        """Keep the classifiers as they are."""
+        """Return the scores of any classifiers."""
         return cls(classifiers, factors.starts)
 
     def start(self, which: np.ndarray) -> np.ndarray:
-        """Predict empty rows."""
-        nothing = np.zeros((1, self.starts[-1]))
-        return np.concatenate([self._predict(each, nothing) for each in self.classifiers])[which]
+        """Predict a row of zeros."""
+        zeros = np.zeros((1, self.starts[-1]))
+        return np.concatenate([self._predict(each, zeros) for each in self.classifiers])[which]
 
     def add(
         self, scores: np.ndarray, rows: np.ndarray, chosen: np.ndarray, masked: np.ndarray, which: np.ndarray
     ) -> None:
-        """Predict the rows anew."""
-        scores[rows] = self._of_rows(masked[rows], which[rows])
+        """Predict the rows again."""
+        scores[rows] = self._predict_rows(masked[rows], which[rows])
 
     def candidates(self, scores: np.ndarray, masked: np.ndarray, Z: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Predict the rows with each factor filled in."""
-        then = np.empty((len(scores), len(self.starts) - 1, self.n_classes))
+        after = np.empty((len(scores), len(self.starts) - 1, self.n_classes))
         for factor, (first, last) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
-            rows = masked.copy()
-            rows[:, first:last] = Z[:, first:last]
-            then[:, factor] = self._of_rows(rows, which)
-        return then
+            filled = masked.copy()
+            filled[:, first:last] = Z[:, first:last]
+            after[:, factor] = self._predict_rows(filled, which)
+        return after
 
-    def _of_rows(self, masked: np.ndarray, which: np.ndarray) -> np.ndarray:
+    def _predict_rows(self, masked: np.ndarray, which: np.ndarray) -> np.ndarray:
         scores = np.empty((len(masked), self.n_classes))
         for k in np.unique(which):
-            mine = np.flatnonzero(which == k)
-            for first in range(0, len(mine), ROWS_AT_ONCE):
-                block = mine[first : first + ROWS_AT_ONCE]
+            rows = np.flatnonzero(which == k)
+            for first in range(0, len(rows), MAX_ROWS):
+                block = rows[first : first + MAX_ROWS]
                 scores[block] = self._predict(self.classifiers[k], masked[block])
         return scores
 
     @staticmethod
     def _predict(classifier: Any, masked: np.ndarray) -> np.ndarray:
+        """Return log-probabilities if the classifier has probabilities, else its decision function."""
         if hasattr(classifier, "predict_proba"):
-            return np.log(np.maximum(classifier.predict_proba(masked), LEAST_PROBABILITY))
+            return np.log(np.maximum(classifier.predict_proba(masked), MIN_PROBABILITY))
         decision = classifier.decision_function(masked)
         return decision if decision.ndim == 2 else np.column_stack([np.zeros_like(decision), decision])
 
 
 def coefficients(classifier: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights (n_classes, n_features) and intercepts (n_classes,) of a linear classifier.
+    """Return weights (n_classes, n_columns) and intercepts (n_classes,) of a linear classifier.
 
-    For two classes scikit-learn keeps one line, the odds of the second; the first then scores 0.
+    For two classes scikit-learn has one row, for the log-odds of the second class. The first class then scores 0.
     """
     weights, intercepts = classifier.coef_, np.broadcast_to(classifier.intercept_, len(classifier.coef_))
     if len(weights) == 1:
@@ -184,8 +241,15 @@ def coefficients(classifier: Any) -> tuple[np.ndarray, np.ndarray]:
     return weights, np.array(intercepts)
 
 
-def refuse_unscored(classifier: Any, owner: str, name: str) -> None:
-    """Refuse anything that is not a classifier with scores."""
+def refuse_unless_scored(classifier: Any, owner: str, name: str) -> None:
+    """Raise ValueError unless an object is a scikit-learn classifier with scores.
+
+    Parameters
+    ----------
+    classifier : object
+    owner, name : str
+        Estimator or function, and its parameter, for the message.
+    """
     if isinstance(classifier, type) or not hasattr(classifier, "fit") or not is_classifier(classifier):
         raise ValueError(f"{owner}: {name} is {classifier!r}; expected a scikit-learn classifier.")
     if not (hasattr(classifier, "predict_proba") or hasattr(classifier, "decision_function")):

@@ -1,119 +1,130 @@
-"""Dynamic feature selection: a policy that decides, row by row, which factor to buy next and when to stop.
+"""Dynamic feature selection: a policy decides for each row which factor to buy next and when to stop.
 
 He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
 
-    factors.py          what is bought together                 data_classifier.py   scores of partial rows
-    rollout.py          the states of rows on their way         training.py          distinct rows, folds
-    oracle.py           what one does who knows the class       states.py            what is learned from
-    policy.py           scores of the actions in a state        imitation.py         DAgger and Coaching
-    action_svm.py       how policies are learned                session.py           one lazy row
-    static_selection.py one queue for all
+    factors.py          groups of features               oracle.py            actions of oracle and coach
+    distinct_rows.py    merged rows, folds               training_states.py   training set of the policy
+    data_classifier.py  scores of masked rows            imitation.py         DAgger and Coaching
+    classifier_fits.py  fits of the data classifier      action_svm.py        learner of the policy
+    rollout.py          states of rows                   policy.py            scores of actions
+    session.py          one row                          static_selection.py  baselines
 """
 
 from collections.abc import Iterable
 from copy import copy, deepcopy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from thrifty.models.parameters import ascending_cost_weights, is_number
-from thrifty.models.policies.data_classifier import refuse_unscored
-from thrifty.models.policies.estimator import PolicyClassifier
-from thrifty.models.policies.imitation import imitate
-from thrifty.models.policies.states import Pupils, Teaching
-from thrifty.models.policies.training import hold_out
+from thrifty.models.parameters import ascending_cost_weights, is_flag, is_number
+from thrifty.models.policies.classifier_fits import OutOfFoldRows
+from thrifty.models.policies.data_classifier import refuse_unless_scored
+from thrifty.models.policies.distinct_rows import split_validation
+from thrifty.models.policies.estimator import PolicyClassifier, refuse_bad_parameters, refuse_unless_whole
+from thrifty.models.policies.imitation import LearningCurve, imitate
+from thrifty.models.policies.training_states import ImitationOptions
 
-COST_WEIGHTS = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)  # of the paper
-
-
-class School(NamedTuple):
-    """Rows to learn from and rows to be judged by, with their data classifiers, and where chance stands."""
-
-    pupils: Pupils
-    judges: Pupils
-    random: np.random.RandomState
+COST_WEIGHTS = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)  # those of the paper
 
 
 class DynamicSelectionClassifier(PolicyClassifier):
-    """Buys factor after factor as a learned policy says, and answers when the policy says to stop.
+    """A classifier with a learned policy that decides for each row which factor to buy next and when to stop.
 
-    Each step, the policy looks at the values acquired so far, at what the data classifier makes of them and at what
-    they have cost, and names the next factor or stops. It is learned by imitating an oracle that knows the classes of
-    the training rows (DAgger), or a coach that meets the policy half way (Coaching). Factors that cost nothing are
-    acquired at the start. Where the policy's choice would break the cap, the row is answered with what it has.
+    A factor is a group of features that are bought together. In each step, the policy sees the values that the row has,
+    the class probabilities that a data classifier computes from them, and their cost. It chooses the next factor or
+    stops. It learns this by imitation of an oracle that knows the classes of the training rows (DAgger), or of a coach
+    that also considers what the policy prefers (Coaching). Every row has free factors from the start. If the choice of
+    the policy would exceed the cap, the row is answered with what it has.
 
     Parameters
     ----------
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
-    factors : sequence of sequences of features, optional
-        What is bought together, by name or index; features left out are factors of their own. By default a bundle
-        whose members have no price of their own is a factor, and any other feature is one by itself.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature.
+    factors : sequence of sequences of str or int, or None, default=None
+        Features that are bought together, by name or index. A feature that is not listed is a factor of its own. None
+        means that every bundle whose members have no price of their own is a factor.
     cost_weight : float, default=0.5
-        What the cost of everything is worth in margin, the probability of the true class less that of the likeliest
-        other. It is relative: prices in another unit leave it as it is.
-    classifier : scikit-learn classifier, optional
-        The data classifier, on standardised columns with 0 for what is not acquired or missing; multinomial logistic
-        regression by default, with masked training the likelier on held-out rows of two that differ in `C`. Linear
-        classifiers are updated factor by factor and are much faster than others, which predict masked rows anew.
+        Weight of the cost in the reward, ``margin - cost_weight * cost``. The margin is the probability of the true
+        class minus that of the most likely other class. The cost is a share of the cost of all features, so a change of
+        the unit of the costs does not change the model.
+    classifier : scikit-learn classifier or None, default=None
+        The data classifier. Its columns are standardised, and 0 where a value is not acquired or unavailable. None
+        means multinomial logistic regression; with masked training, its ``C`` is 0.3 or 3, whichever has the smaller
+        log-loss on held-out rows. Linear classifiers are updated factor by factor and are much faster than others,
+        which predict each masked row again.
     masked_training : bool, default=True
-        Fit the data classifier to randomly masked copies of the rows too, and show it a flag for each factor that is
-        known, so that it is honest on partial rows; see the notes. False is the paper's way.
+        Whether the data classifier is also fitted to copies of the rows with random factors set to 0, and sees a flag
+        for each factor that is known. This calibrates it for rows with few factors; see Notes. The paper does not do
+        this.
     n_folds : int, default=10
-        While the policy is learned, a row is scored by a data classifier that has not seen its fold.
-    policy : scikit-learn classifier, optional
-        Learns the policy: the oracle's action from masked values and meta-features. By default a linear SVM that goes
-        on from iteration to iteration; ``LinearSVC(dual=False)`` has the same objective and starts anew each time,
-        and wants fewer states.
+        Number of folds. While the policy is learned, each row is scored by a data classifier that was fitted to the
+        other folds.
+    policy : scikit-learn classifier or None, default=None
+        Classifier that learns the actions of the oracle from masked rows and meta-features. None means a linear SVM
+        that continues from iteration to iteration. ``LinearSVC(dual=False)`` has the same objective but starts again in
+        each iteration; use it with fewer states.
     coaching : float, default=0.5
-        How much the policy's own preference counts in the coach's advice at first; it decays by e each iteration. 0 is
-        DAgger.
+        Weight of the policy's own scores in the choices of the coach. It decreases by the factor e in each iteration. 0
+        means DAgger.
     n_iterations : int, default=15
-        Policies learned, each from the states that all before it came through; the best on held-out rows is kept.
+        Number of policies that are learned, each from the states that rows visited in all iterations so far. The policy
+        with the largest mean reward on validation rows is used.
     weigh_stakes : bool, default=True
-        Weigh states by how much there is to lose between stopping and going on. False weighs all alike.
+        Whether a state is weighted by ``0.05 + stake``. The stake is the absolute difference between the reward of the
+        state and the largest reward of the later states of the oracle. False gives all states the same weight, as in
+        the paper.
     max_states : int, default=40000
-        States to learn a policy from; if there are more they are drawn, in proportion to their weights.
+        Largest number of states to learn a policy from. If there are more, states are drawn in proportion to their
+        weights.
     validation_fraction : float, default=0.2
-        Share of the training rows that the policies are compared on.
-    random_state : int, RandomState or None
-        Draws folds, held-out rows and states.
+        Share of the training rows on which the policies are compared.
+    random_state : int, RandomState or None, default=None
+        Random state of folds, masks, validation rows and states.
 
     Attributes
     ----------
-    learning_curve_ : LearningCurve
-        Reward, accuracy and cost on the held-out rows, iteration by iteration.
     policy_ : Policy
-        The policy kept.
+        The policy with the largest mean reward on the validation rows.
+    learning_curve_ : LearningCurve
+        Reward, accuracy and cost on the validation rows, for each iteration.
     classifier_ : estimator
-        The fitted data classifier; its columns are standardised and sorted by factor, with masked training each
-        factor followed by its flag.
+        The fitted data classifier. Its columns are standardised and sorted by factor; with masked training, a flag
+        follows the columns of each factor.
     factors_ : Factors
-        What is bought together.
+        The groups of features that are bought together.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
     classes_ : ndarray of shape (n_classes,)
-        The classes, in the order of ``predict_proba``'s columns.
+        The classes in the order of the columns of ``predict_proba``.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of str
-        Names of the columns, if X had any.
+        Names of the columns, if X has names.
 
     Notes
     -----
-    ``acquire(X).exit`` is the number of factors acquired.
+    ``acquire(X).exit`` is the number of factors that a row has.
 
-    Masked training is the default because it was measured to be better for the most part. Test accuracy at the share
-    of the cost spent, without and with it: usps in 4 x 4 blocks (``cost_weight=0.25``) 0.893 at 0.52 and 0.905 at
-    0.44; thyroid 0.960 and 0.962, both at 0.37. Area under the curve of accuracy by cost: ionosphere 0.865 and 0.869,
-    segmentation 0.813 and 0.837. The best within half of the cost is higher without it on these two: 0.889 to 0.886
-    and 0.937 to 0.931.
+    The meta-features of a state are: the probability of the most likely class, its change by the latest factor, whether
+    the most likely class has changed, the cost, its change by the latest factor, the cost divided by the probability,
+    and the most likely class (one-hot).
+
+    Masked training is the default because it was better in most measurements. Test accuracy at the share of the cost
+    spent, without and with it: usps in 4 x 4 blocks (``cost_weight=0.25``) 0.893 at 0.52 and 0.905 at 0.44; thyroid
+    0.960 and 0.962, both at 0.37. Area under the curve of accuracy by cost: ionosphere 0.865 and 0.869, segmentation
+    0.813 and 0.837. The best accuracy within half of the cost was higher without it on these two: 0.889 and 0.886 on
+    ionosphere, 0.937 and 0.931 on segmentation.
 
     References
     ----------
-    He, Daumé, Eisner (2012). Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning.
+    He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
+
+    S. Ross, G. J. Gordon, J. A. Bagnell. A Reduction of Imitation Learning and Structured Prediction to No-Regret
+    Online Learning. AISTATS 2011 (DAgger).
 
     Examples
     --------
@@ -127,7 +138,8 @@ class DynamicSelectionClassifier(PolicyClassifier):
     5
     """
 
-    _relative_cost_weight = True  # what the checks read: costs in cents need no other weight
+    _relative_cost_weight = True  # for the checks: the cost weight does not depend on the unit of the costs
+    learning_curve_: LearningCurve
 
     def __init__(
         self,
@@ -160,20 +172,29 @@ class DynamicSelectionClassifier(PolicyClassifier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    @threadpool_limits.wrap(1, "blas")  # whose idle threads spin, and take the time of those that do the work
+    @threadpool_limits.wrap(1, "blas")  # idle BLAS threads would compete with the threads that fit the folds
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
         """Fit the data classifier, then learn the policy by imitation.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            NaN where a value could not be had.
+            Training rows. NaN means that a value is unavailable.
         y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            Read as numbers of rows; weights below one are first rescaled to a mean of one.
+            Classes.
+        sample_weight : array-like of shape (n,), default=None
+            How often each row counts; None means once. If a weight is below 1, all are rescaled to a mean of 1.
+        qid : array-like of shape (n,), default=None
+            The query of each row. It is checked but not used by this method.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
-        self._refuse_bad_parameters()
-        return self._taught(self._schooled(X, y, sample_weight, qid))
+        _refuse_bad_parameters(self)
+        _learn_policy(self, *_training_and_validation(self, X, y, sample_weight, qid))
+        return self
 
     @threadpool_limits.wrap(1, "blas")
     def path(
@@ -185,45 +206,75 @@ class DynamicSelectionClassifier(PolicyClassifier):
         cost_weights: Iterable[float] = COST_WEIGHTS,
         qid: Any = None,
     ) -> list[Self]:
-        """Return one fitted model per cost weight, from the largest to the smallest; by default those of the paper.
+        """Fit one model for each of several cost weights.
 
-        The data classifier, which knows nothing of cost weights, is fitted once for all of them.
+        The data classifier does not depend on the cost weight, so it is fitted once.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Training rows. NaN means that a value is unavailable.
+        y : array-like of shape (n,)
+            Classes.
+        sample_weight : array-like of shape (n,), default=None
+            How often each row counts; None means once. If a weight is below 1, all are rescaled to a mean of 1.
+        cost_weights : iterable of float, default=(0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
+            The cost weights. The default values are those of the paper.
+        qid : array-like of shape (n,), default=None
+            The query of each row. It is checked but not used by this method.
+
+        Returns
+        -------
+        list of DynamicSelectionClassifier
+            Fitted models, from the largest cost weight to the smallest. Each is the model that ``fit`` would return.
         """
         template = clone(self)
-        template._refuse_bad_parameters()
+        _refuse_bad_parameters(template)
         ascending = ascending_cost_weights(cost_weights, type(self).__name__)
-        school = template._schooled(X, y, sample_weight, qid)
-        return [copy(template).set_params(cost_weight=weight)._taught(school) for weight in reversed(ascending)]
+        data = _training_and_validation(template, X, y, sample_weight, qid)
+        models = [copy(template).set_params(cost_weight=weight) for weight in reversed(ascending)]
+        for model in models:
+            _learn_policy(model, *data)
+        return models
 
-    def _schooled(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> School:
-        rows, random = self._prepare(X, y, sample_weight, qid)
-        pupils = self._fit_data_classifier(rows, random)
-        learn_from, judge_by = hold_out(rows.labels, self.validation_fraction, random)
-        return School(pupils.some(learn_from), pupils.some(judge_by), random)
 
-    def _taught(self, school: School) -> Self:
-        teaching = self._teaching(deepcopy(school.random))  # for the next cost weight to find it as this one did
-        self.policy_, self.learning_curve_ = imitate(school.pupils, school.judges, teaching)
-        return self
+def _training_and_validation(
+    model: DynamicSelectionClassifier, X: Any, y: Any, sample_weight: Any, qid: Any
+) -> tuple[OutOfFoldRows, OutOfFoldRows, np.random.RandomState]:
+    """Fit the data classifier; return the rows to learn policies from, the rows to compare them on, and the state."""
+    rows, random = model._fit_data_classifier(X, y, sample_weight, qid)
+    training, validation = split_validation(rows.rows.y, model.validation_fraction, random)
+    return rows.take(training), rows.take(validation), random
 
-    def _teaching(self, random: np.random.RandomState) -> Teaching:
-        return Teaching(
-            learner=self.policy,
-            cost_weight=self.cost_weight,
-            coaching=self.coaching,
-            n_iterations=int(self.n_iterations),
-            max_states=int(self.max_states),
-            weigh_stakes=self.weigh_stakes,
-            random=random,
-        )
 
-    def _refuse_bad_parameters(self) -> None:
-        for name in ("cost_weight", "coaching"):
-            self._refuse_unless(is_number(value := getattr(self, name), 0), name, value, "a number of at least 0")
-        self._refuse_non_whole("n_iterations", 1)
-        self._refuse_non_whole("max_states", 1)
-        self._refuse_non_bool("weigh_stakes")
-        fine = is_number(share := self.validation_fraction, 0) and share < 1
-        self._refuse_unless(fine, "validation_fraction", share, "a share from 0 to below 1")
-        if self.policy is not None:
-            refuse_unscored(self.policy, type(self).__name__, "policy")
+def _learn_policy(
+    model: DynamicSelectionClassifier,
+    training: OutOfFoldRows,
+    validation: OutOfFoldRows,
+    random: np.random.RandomState,
+) -> None:
+    """Set the policy and the learning curve of a model."""
+    options = ImitationOptions(
+        learner=model.policy,
+        cost_weight=model.cost_weight,
+        coaching=model.coaching,
+        n_iterations=int(model.n_iterations),
+        max_states=int(model.max_states),
+        weigh_stakes=model.weigh_stakes,
+        random=deepcopy(random),  # so that every model of a path starts from the same state
+    )
+    model.policy_, model.learning_curve_ = imitate(training, validation, options)
+
+
+def _refuse_bad_parameters(model: DynamicSelectionClassifier) -> None:
+    for name in ("cost_weight", "coaching"):
+        value = getattr(model, name)
+        model._refuse_unless(is_number(value, 0), name, value, "a number of at least 0")
+    refuse_unless_whole(model, "n_iterations", 1)
+    refuse_unless_whole(model, "max_states", 1)
+    model._refuse_unless(is_flag(model.weigh_stakes), "weigh_stakes", model.weigh_stakes, "True or False")
+    is_share = is_number(share := model.validation_fraction, 0) and share < 1
+    model._refuse_unless(is_share, "validation_fraction", share, "a share from 0 to below 1")
+    if model.policy is not None:
+        refuse_unless_scored(model.policy, type(model).__name__, "policy")
+    refuse_bad_parameters(model)

@@ -1,8 +1,8 @@
-"""Factors: what is bought together, and what it costs.
+"""Factors: groups of features that are bought together, and their prices.
 
-A factor is a bundle whose members have no price of their own (a descriptor, a block of pixels), else a single feature.
-Inside this family columns are sorted by factor, so that what a factor contributes to a score is a short dot product
-over neighbours. Where factors are flagged, each is followed by a column of its own that tells whether a row has it.
+A factor is a bundle whose members have no price of their own (a descriptor, a block of pixels), or a single feature. In
+this package, columns are sorted by factor, so that the contribution of a factor to a score is a dot product over
+adjacent columns. With flags, each factor is followed by a column that tells whether the row has the factor.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,25 +17,25 @@ from thrifty.models.rebuilt import Rebuilt
 
 
 class Factors(Rebuilt):
-    """A partition of the columns into what is bought together.
+    """A partition of the columns into groups that are bought together.
 
     Parameters
     ----------
     groups : sequence of sequences of int
-        The columns of each factor; every column is in exactly one.
+        The columns of each factor; every column is in exactly one factor.
     cost_model : CostModel
-        Prices the columns.
+        Costs of the columns.
     flagged : bool, default=False
         Whether a flag follows the columns of each factor.
 
     Attributes
     ----------
     columns : ndarray of int, shape (n_features,)
-        All columns, factor after factor.
+        All columns, sorted by factor.
     starts : ndarray of int, shape (n_factors + 1,)
-        Where each factor begins among the columns sorted by factor, flags counted.
+        Position of the first column of each factor, flags included.
     places : ndarray of int, shape (n_features,)
-        Where `columns` stand among them.
+        Position of each of `columns`, flags included.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Factors(Rebuilt):
         flags = self.starts[1:] - 1
         self.places = np.delete(np.arange(self.starts[-1]), flags[: len(flags) * flagged])
         if not all(self.groups) or sorted(self.columns.tolist()) != list(range(cost_model.n_features)):
-            raise ValueError(f"groups is {groups!r}; expected each of {cost_model.n_features} columns in one of them.")
+            raise ValueError(f"groups is {groups!r}; expected each of {cost_model.n_features} columns in one group.")
 
     @classmethod
     def of(
@@ -67,11 +67,22 @@ class Factors(Rebuilt):
         column_order: Sequence[int] | None = None,
         flagged: bool = False,
     ) -> "Factors":
-        """Read what was passed as `factors`; columns that it leaves out are factors of their own.
+        """Return the factors from the `factors` parameter of an estimator.
 
-        Factors, and the columns of each, come in `column_order`; in that of X by default.
+        Parameters
+        ----------
+        cost_model : CostModel
+        declared : sequence of sequences of str or int, or None
+            Features that are bought together. A feature that is not listed is a factor of its own. None means the
+            bundles whose members have no price of their own.
+        owner : str
+            Name of the caller; error messages start with it.
+        column_order : sequence of int, default=None
+            Order of the factors, and of the columns of each factor. None means the order of X.
+        flagged : bool, default=False
+            Whether a flag follows the columns of each factor.
         """
-        groups = _sold_together(cost_model) if declared is None else _parse(declared, cost_model, owner)
+        groups = _default_groups(cost_model) if declared is None else _parse(declared, cost_model, owner)
         group_of = {column: group for group in groups for column in group}
         in_order: dict[tuple[int, ...], list[int]] = {}
         for column in range(cost_model.n_features) if column_order is None else column_order:
@@ -82,61 +93,64 @@ class Factors(Rebuilt):
         return len(self.groups)
 
     def sorted_columns(self, X: np.ndarray) -> np.ndarray:
-        """Return rows with their columns sorted by factor, without flags, contiguous as the kernels need them."""
+        """Return rows with their columns sorted by factor, without flags, contiguous for the kernels."""
         return np.ascontiguousarray(X[:, self.columns])
 
-    def widened(self, acquired: np.ndarray) -> np.ndarray:
+    def to_columns(self, acquired: np.ndarray) -> np.ndarray:
         """Repeat marks of factors (n, n_factors) for their columns and flags, sorted by factor."""
         return np.repeat(acquired, np.diff(self.starts), axis=1)
 
     def acquired_columns(self, acquired: np.ndarray) -> np.ndarray:
-        """Return the columns (n, n_features), in the order of X, behind the factors that rows have acquired."""
+        """Return the columns (n, n_features), in the order of X, of the factors (n, n_factors) that rows have."""
         mask = np.empty((len(acquired), len(self.columns)), dtype=bool)
-        mask[:, self.columns] = self.widened(acquired)[:, self.places]
+        mask[:, self.columns] = self.to_columns(acquired)[:, self.places]
         return mask
 
-    # Money: counted in the ticks of the cost model, so that it is exact
+    # Prices, counted in the ticks of the cost model so that sums are exact
 
     def ticks(self, acquired: np.ndarray) -> np.ndarray:
-        """Return the ticks that rows have paid for the factors (n, n_factors) they have acquired."""
-        own, shared, requires = self._bill
+        """Return the ticks (n,) that rows have paid for the factors (n, n_factors) that they have."""
+        own, shared, requires = self._unit_ticks
         return acquired @ own + (acquired @ requires > 0) @ shared
 
     def spend(self, ticks: np.ndarray) -> np.ndarray:
-        """Return ticks in the unit of the cost model."""
+        """Convert ticks to the unit of the cost model."""
         return ticks / self.cost_model._units.scale
 
     def share(self, ticks: np.ndarray) -> np.ndarray:
-        """Return ticks as shares of the cost of everything."""
+        """Convert ticks to shares of the cost of all features."""
         return ticks / max(self.cost_model._units.ticks.sum(), 1.0)
 
     @cached_property
     def free(self) -> np.ndarray:
-        """The factors that cost nothing, which every row has from the start."""
+        """The factors that cost nothing; every row has them from the start."""
         return np.flatnonzero(self.ticks(np.eye(len(self), dtype=bool)) == 0)
 
     @cached_property
     def prices(self) -> FactorPrices:
-        """The prices as the oracle sees them, in shares of the cost of everything."""
-        own, shared, requires = self._bill
+        """The prices as the kernels take them, in shares of the cost of all features."""
+        own, shared, requires = self._unit_ticks
         return FactorPrices(self.share(own), self.share(shared), requires > 0)
 
     def prices_after(self, acquired: np.ndarray) -> np.ndarray:
-        """Return what each factor would add (n, n_factors) to the shares that rows have spent."""
-        unpaid = ~(acquired @ self._bill[2] > 0)
+        """Return what each factor would add (n, n_factors) to the cost of rows, in shares of the cost of all features.
+
+        Entries of factors that a row has already are not meaningful.
+        """
+        unpaid = ~(acquired @ self._unit_ticks[2] > 0)
         return self.prices.own + (unpaid * self.prices.shared) @ self.prices.requires.T
 
     @cached_property
-    def _bill(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ticks each factor pays by itself, ticks of units that several require, and who requires them."""
+    def _unit_ticks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ticks of the units that only one factor requires, by factor; ticks of shared units; who requires these."""
         of_columns = self.cost_model.requirement
         requirement = np.array([of_columns[list(group)].any(axis=0) for group in self.groups], dtype=float)
         shared, ticks = requirement.sum(axis=0) > 1, self.cost_model._units.ticks
         return requirement[:, ~shared] @ ticks[~shared], ticks[shared], requirement[:, shared]
 
 
-def _sold_together(cost_model: CostModel) -> list[tuple[int, ...]]:
-    """Return the bundles whose members cost nothing by themselves and are in no other bundle."""
+def _default_groups(cost_model: CostModel) -> list[tuple[int, ...]]:
+    """Return the bundles whose members have no price of their own and are not in another bundle."""
     column_of = {feature: j for j, feature in enumerate(cost_model.names or range(cost_model.n_features))}
     own = list(cost_model.costs.values()) if cost_model.names else cost_model.costs
     bundles = [tuple(sorted(column_of[f] for f in members)) for members, _ in cost_model.bundles.values()]
@@ -148,26 +162,27 @@ def _parse(declared: Any, cost_model: CostModel, owner: str) -> list[tuple[int, 
     column_of: dict[Any, int] = {j: j for j in range(cost_model.n_features)}
     column_of |= {name: j for j, name in enumerate(cost_model.names or ())}
     groups: list[tuple[int, ...]] = []
-    taken: set[int] = set()
-    for members in _listed(declared, owner):
+    listed: set[int] = set()
+    for members in _lists(declared, owner):
         for feature in members:
             if feature not in column_of:
                 raise ValueError(
-                    f"{owner}: factors lists {feature!r}, which is no feature. Pass the name of a feature, or its "
+                    f"{owner}: factors lists {feature!r}, which is not a feature. Pass the name of a feature, or its "
                     f"index from 0 to {cost_model.n_features - 1}."
                 )
-            if column_of[feature] in taken:
+            if column_of[feature] in listed:
                 raise ValueError(f"{owner}: factors lists feature {feature!r} twice. Put it into one factor.")
-            taken.add(column_of[feature])
+            listed.add(column_of[feature])
         groups.append(tuple(sorted(column_of[feature] for feature in members)))
     return groups
 
 
-def _listed(declared: Any, owner: str) -> list[list[Any]]:
+def _lists(declared: Any, owner: str) -> list[list[Any]]:
+    """Return the declared groups as lists; refuse anything that is not a list of non-empty lists."""
     is_list = isinstance(declared, Iterable) and not isinstance(declared, str)
     groups = [_members(each) for each in declared] if is_list else [[]]
     if not all(groups):
-        raise ValueError(f"{owner}: factors is {declared!r}; expected lists of features, each bought together.")
+        raise ValueError(f"{owner}: factors is {declared!r}; expected lists of features that are bought together.")
     return groups
 
 

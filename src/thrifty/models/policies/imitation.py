@@ -2,12 +2,13 @@
 
 He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
 
-Rows follow the policy learned so far, at first the oracle; in every state they come through the oracle tells what it
-would do there; from all states of all iterations the next policy is learned. A coach is an oracle that gives in to what
-the policy prefers, by less and less.
+In each iteration, rows follow the policy learned so far, at first the oracle. In every state that they visit, the
+oracle or coach gives its action. The next policy is learned from the states of all iterations. The policy with the
+largest mean reward on the validation rows is kept.
 
-Beyond the paper, a policy is tried with several weights on stopping and takes the one that earns the most on the
-development rows: among many factors the oracle's votes for going on are split, and alone policies stop too early.
+Beyond the paper, each policy is evaluated with several numbers added to its score of stopping, and the best one is
+used. With many factors, the examples of continuing are divided among many actions, so that policies would stop too
+early.
 """
 
 from dataclasses import dataclass
@@ -15,23 +16,28 @@ from functools import partial
 
 import numpy as np
 
+from thrifty.models.policies.classifier_fits import OutOfFoldRows
 from thrifty.models.policies.oracle import rewards
-from thrifty.models.policies.policy import Policy, send
-from thrifty.models.policies.states import Pupils, States, Teaching
+from thrifty.models.policies.policy import Policy, run_policy
+from thrifty.models.policies.training_states import ImitationOptions, TrainingStates
 
-LEANINGS = (0.0, -0.25, -0.5, 0.25)  # towards stopping, tried on the development rows
+STOP_BONUSES = (0.0, -0.25, -0.5, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """What the policy of each iteration makes of the development rows (Fig. 1a).
+    """Results of the policy of each iteration on the validation rows (Fig. 1a).
 
     Attributes
     ----------
-    reward, accuracy, cost : ndarray of shape (n_iterations,)
-        Means over the rows; the cost is a share of the cost of everything.
+    reward : ndarray of shape (n_iterations,)
+        Mean reward.
+    accuracy : ndarray of shape (n_iterations,)
+        Share of correct predictions.
+    cost : ndarray of shape (n_iterations,)
+        Mean cost, as a share of the cost of all features.
     best : int
-        The iteration whose policy was kept, counted from 0.
+        The iteration with the largest reward, counted from 0. Its policy is used.
     """
 
     reward: np.ndarray
@@ -40,37 +46,41 @@ class LearningCurve:
 
     @property
     def best(self) -> int:
-        """Return the iteration of the largest reward."""
+        """The iteration with the largest reward, counted from 0."""
         return int(self.reward.argmax())
 
     def __len__(self) -> int:
         return len(self.reward)
 
 
-def imitate(pupils: Pupils, judges: Pupils, teaching: Teaching) -> tuple[Policy, LearningCurve]:
-    """Return the best policy, as the development rows `judges` see it, and how all of them did."""
-    states, points = States(pupils, teaching), []
+def imitate(
+    training: OutOfFoldRows, validation: OutOfFoldRows, options: ImitationOptions
+) -> tuple[Policy, LearningCurve]:
+    """Learn policies and return the best one on the validation rows, and the learning curve."""
+    states, points = TrainingStates(training, options), []
     policies: list[Policy] = []
-    for iteration in range(teaching.n_iterations):
-        states.visit(policies[-1] if policies else None, teaching.leniency(iteration))
-        policy, point = _best_leaning(states.learn(), judges, teaching.cost_weight)
+    for iteration in range(options.n_iterations):
+        states.visit(policies[-1] if policies else None, options.coach_weight(iteration))
+        policy, point = _best_stop_bonus(states.fit_policy(), validation, options.cost_weight)
         policies.append(policy)
         points.append(point)
     curve = LearningCurve(*np.array(points).T)
     return policies[curve.best], curve
 
 
-def _best_leaning(policy: Policy, judges: Pupils, cost_weight: float) -> tuple[Policy, tuple[float, float, float]]:
-    leaning = [policy.leaning(towards_stop) for towards_stop in LEANINGS]
-    points = [evaluate(judges, each, cost_weight) for each in leaning]
+def _best_stop_bonus(
+    policy: Policy, validation: OutOfFoldRows, cost_weight: float
+) -> tuple[Policy, tuple[float, float, float]]:
+    """Return the policy with the stop bonus of the largest reward, and its results."""
+    candidates = [policy.with_stop_bonus(bonus) for bonus in STOP_BONUSES]
+    points = [evaluate(validation, each, cost_weight) for each in candidates]
     best = int(np.argmax([reward for reward, _, _ in points]))
-    return leaning[best], points[best]
+    return candidates[best], points[best]
 
 
-def evaluate(pupils: Pupils, policy: Policy, cost_weight: float) -> tuple[float, float, float]:
-    """Return mean reward, accuracy and cost of rows that follow a policy to the end."""
-    walk = pupils.set_out()
-    send(walk, policy)
-    right = walk.now.guess == pupils.labels
-    mean = partial(np.average, weights=pupils.count)
-    return mean(rewards(walk, pupils.labels, cost_weight)), mean(right), mean(walk.now.cost)
+def evaluate(validation: OutOfFoldRows, policy: Policy, cost_weight: float) -> tuple[float, float, float]:
+    """Return the mean reward, accuracy and cost of rows that follow a policy until they stop."""
+    rollout, labels = validation.start(), validation.rows.y
+    run_policy(rollout, policy)
+    mean = partial(np.average, weights=validation.rows.weight)
+    return mean(rewards(rollout, labels, cost_weight)), mean(rollout.now.guess == labels), mean(rollout.now.cost)

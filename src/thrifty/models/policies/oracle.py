@@ -1,13 +1,25 @@
-"""The forward-selection oracle of section 3.2, and the coach of section 4.2 who makes it easier to follow.
+"""The forward-selection oracle (section 3.2) and the coach (section 4.2).
 
 He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
 
-The oracle knows the class of a row. It buys the factor that brings the largest immediate reward
+The oracle knows the class y of a row. The reward of a state is
 
-    r(s, a) = margin after a  -  cost_weight x cost after a                                             (1)
+    r  =  margin - cost_weight * cost                                                                        (1)
 
-until it has all of them, looks back, and stops in the state of the largest reward (3). The margin is the probability
-of the true class less that of the likeliest other, the cost a share of the cost of everything.
+    margin   p_y - max over classes c != y of p_c, with the class probabilities p = softmax(scores)
+    cost     paid share of the cost of all features
+
+From its state, the oracle repeatedly acquires the factor that leads to the largest reward, until it has all factors.
+If one of these later states has a larger reward than the current state, its action is the first of these factors;
+otherwise its action is to stop (3). The stake of a state is
+
+    | largest reward of the later states - reward of the current state |
+
+A coach chooses the first factor a by the largest sum (4)
+
+    r after a  +  eta * score of a by the current policy
+
+and stops like the oracle. In the code, the second part of this sum is called bonus; the oracle has a bonus of 0.
 """
 
 from dataclasses import dataclass
@@ -22,31 +34,32 @@ from thrifty.costs import CostModel
 from thrifty.kernels.policies import guide
 from thrifty.kernels.threads import over_rows
 from thrifty.models.parameters import is_number
-from thrifty.models.policies.data_classifier import LinearScores, Scores, refuse_unscored
+from thrifty.models.policies.data_classifier import LinearScores, Scores, refuse_unless_scored
 from thrifty.models.policies.factors import Factors
-from thrifty.models.policies.rollout import Walk
+from thrifty.models.policies.rollout import Rollout
 
-NONE_LEFT = -1
+NO_FACTOR = -1
 
 
 @dataclass(frozen=True, eq=False)
 class OracleRun:
-    """What the oracle does with rows whose class it knows.
+    """What the oracle acquires for rows whose classes it knows.
 
     Attributes
     ----------
     order : ndarray of int, shape (n, n_factors)
-        Factors in the order of purchase, were all bought; -1 at the end, for free ones are there from the start.
+        Factors in the order of acquisition until a row has all of them. Free factors are not listed, because every row
+        has them from the start; -1 fills the end.
     reward : ndarray of shape (n, n_factors + 1)
-        Reward of the state after so many purchases; -inf past the last.
+        Reward after 0, 1, 2, ... of these factors; -infinity after the last.
     n_bought : ndarray of int, shape (n,)
-        How many of them the oracle buys: it stops where the reward is largest.
+        Number of these factors that the oracle buys: it stops where the reward is largest.
     acquired : ndarray of bool, shape (n, n_features)
-        What it has then.
+        The features that the row then has.
     spend : ndarray of shape (n,)
-        What it has paid then.
+        What the row has then paid.
     prediction : ndarray of shape (n,)
-        What the data classifier answers then.
+        The class that the data classifier then predicts.
     """
 
     order: np.ndarray
@@ -60,26 +73,38 @@ class OracleRun:
 def forward_selection_oracle(
     classifier: Any, X: Any, y: Any, *, costs: Any = None, factors: Any = None, cost_weight: float = 0.5
 ) -> OracleRun:
-    """Buy for rows of known class what raises the reward most, as an upper mark for policies that do not know it.
+    """Buy factors for rows of known classes, greedily by reward.
+
+    The reward of a row is ``margin - cost_weight * cost``. The margin is the probability of the true class minus that
+    of the most likely other class; the cost is a share of the cost of all features. The oracle repeatedly buys the
+    factor that leads to the largest reward, until it has all factors, and then returns to the state with the largest
+    reward. A policy does not know the classes, so this is an upper reference for policies.
 
     Parameters
     ----------
     classifier : fitted scikit-learn classifier
-        With ``decision_function`` or ``predict_proba``; it sees 0 in place of what is not acquired, so standardise.
+        It has ``decision_function`` or ``predict_proba``. Features that are not acquired are 0 for it, so it should be
+        fitted to standardised features.
     X : array-like of shape (n, n_features)
+        Complete rows.
     y : array-like of shape (n,)
-        The classes.
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
-    factors : sequence of sequences of features, optional
-        What is bought together; by default bundles whose members have no price of their own.
+        Their classes.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature.
+    factors : sequence of sequences of str or int, or None, default=None
+        Features that are bought together, by name or index. A feature that is not listed is a factor of its own. None
+        means that every bundle whose members have no price of their own is a factor.
     cost_weight : float, default=0.5
-        What the cost of everything is worth in margin.
+        Weight of the cost in the reward.
 
     Returns
     -------
     OracleRun
-        The order of purchase, the rewards, and where it stops.
+        The order of the factors, the rewards, and where the oracle stops.
+
+    References
+    ----------
+    He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
 
     Examples
     --------
@@ -93,63 +118,77 @@ def forward_selection_oracle(
     array([0, 0, 0, 0])
     """
     owner = "forward_selection_oracle"
-    refuse_unscored(classifier, owner, "classifier")
+    refuse_unless_scored(classifier, owner, "classifier")
     check_is_fitted(classifier)
     if not is_number(cost_weight, 0):
         raise ValueError(f"{owner}: cost_weight is {cost_weight!r}; expected a number of at least 0.")
     Z = check_array(X, dtype=np.float64, input_name="X")
-    sold = Factors.of(CostModel.resolve(costs, Z.shape[1], owner=owner), factors, owner)
-    if (sold.columns != np.arange(Z.shape[1])).any():
-        classifier, Z = _Reordered(classifier, sold), sold.sorted_columns(Z)
-    walk = Walk(sold, Scores.of([classifier], sold), Z).begin()
-    return _run(walk, _codes(classifier.classes_, y, owner), cost_weight, classifier.classes_)
+    parsed = Factors.of(CostModel.resolve(costs, Z.shape[1], owner=owner), factors, owner)
+    if (parsed.columns != np.arange(Z.shape[1])).any():
+        classifier, Z = _WithSortedColumns(classifier, parsed), parsed.sorted_columns(Z)
+    rollout = Rollout(parsed, Scores.of([classifier], parsed), Z).start()
+    return _run(rollout, _class_indices(classifier.classes_, y, owner), cost_weight, classifier.classes_)
 
 
-def _run(walk: Walk, labels: np.ndarray, cost_weight: float, classes: np.ndarray) -> OracleRun:
-    path = walk.part(np.arange(len(walk)))
-    order, reward = forward(path, labels, cost_weight)
+def _run(rollout: Rollout, labels: np.ndarray, cost_weight: float, classes: np.ndarray) -> OracleRun:
+    order, reward = forward_selection(rollout.copy_rows(np.arange(len(rollout))), labels, cost_weight)
     n_bought = reward.argmax(axis=1)
     for t in range(order.shape[1]):
-        buying = np.flatnonzero(n_bought > t)
-        walk.take(buying, order[buying, t])
-    factors = walk.factors
+        buyers = np.flatnonzero(n_bought > t)
+        rollout.acquire(buyers, order[buyers, t])
+    factors = rollout.factors
     return OracleRun(
         order,
         reward,
         n_bought,
-        factors.acquired_columns(walk.acquired),
-        factors.spend(walk.ticks),
-        classes[walk.now.guess],
+        factors.acquired_columns(rollout.acquired),
+        factors.spend(rollout.ticks),
+        classes[rollout.now.guess],
     )
 
 
-def forward(
-    walk: Walk, labels: np.ndarray, cost_weight: float, wish: np.ndarray | None = None
+def forward_selection(
+    rollout: Rollout, labels: np.ndarray, cost_weight: float, bonus: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Take one factor after another, that of the largest reward, until rows have all; return order and rewards.
+    """Acquire the factor with the largest reward until rows have all factors.
 
-    `wish` (n, n_factors) counts with the rewards of the first step.
+    Parameters
+    ----------
+    rollout : Rollout
+        It is advanced to the end.
+    labels : ndarray of int, shape (n,)
+        Indices of the true classes.
+    cost_weight : float
+    bonus : ndarray of shape (n, n_factors), default=None
+        Added to the rewards when the first factor is chosen.
+
+    Returns
+    -------
+    order : ndarray of int, shape (n, n_factors)
+        As in `OracleRun`.
+    reward : ndarray of shape (n, n_factors + 1)
+        As in `OracleRun`, without the bonus.
     """
-    n, n_factors = walk.acquired.shape
-    order, reward = np.full((n, n_factors), NONE_LEFT), np.full((n, n_factors + 1), -np.inf)
-    reward[:, 0] = rewards(walk, labels, cost_weight)
+    n, n_factors = rollout.acquired.shape
+    order, reward = np.full((n, n_factors), NO_FACTOR), np.full((n, n_factors + 1), -np.inf)
+    reward[:, 0] = rewards(rollout, labels, cost_weight)
     for t in range(n_factors):
-        left = np.flatnonzero(~walk.acquired.all(axis=1))
-        then = _candidate_rewards(walk, left, labels[left], cost_weight)
-        preferred = then if wish is None or t > 0 else then + wish[left]
-        chosen = np.where(walk.acquired[left], -np.inf, preferred).argmax(axis=1)
-        order[left, t], reward[left, t + 1] = chosen, then[np.arange(len(left)), chosen]
-        walk.take(left, chosen)
+        rows = np.flatnonzero(~rollout.acquired.all(axis=1))
+        after = _candidate_rewards(rollout, rows, labels[rows], cost_weight)
+        preferred = after if bonus is None or t > 0 else after + bonus[rows]
+        chosen = np.where(rollout.acquired[rows], -np.inf, preferred).argmax(axis=1)
+        order[rows, t], reward[rows, t + 1] = chosen, after[np.arange(len(rows)), chosen]
+        rollout.acquire(rows, chosen)
     return order, reward
 
 
-def rewards(walk: Walk, labels: np.ndarray, cost_weight: float) -> np.ndarray:
-    """Return the reward (1) of the current states."""
-    return margins(walk.score, labels) - cost_weight * walk.now.cost
+def rewards(rollout: Rollout, labels: np.ndarray, cost_weight: float) -> np.ndarray:
+    """Return the rewards (n,) of the current states."""
+    return margins(rollout.score, labels) - cost_weight * rollout.now.cost
 
 
 def margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the probability of the true class less that of the likeliest other; scores (n, ..., n_classes)."""
+    """Return the margins (n, ...) of scores (n, ..., n_classes), given the indices of the true classes (n,)."""
     probabilities = softmax(scores, axis=-1)
     at = np.broadcast_to(labels.reshape(-1, *[1] * (scores.ndim - 1)), (*scores.shape[:-1], 1))
     true = np.take_along_axis(probabilities, at, axis=-1)[..., 0]
@@ -157,64 +196,74 @@ def margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return true - probabilities.max(axis=-1)
 
 
-def _candidate_rewards(walk: Walk, rows: np.ndarray, labels: np.ndarray, cost_weight: float) -> np.ndarray:
-    then = walk.scores.candidates(walk.score[rows], walk.masked[rows], walk.Z[rows], walk.which[rows])
-    cost = walk.now.cost[rows, None] + walk.factors.prices_after(walk.acquired[rows])
-    return margins(then, labels) - cost_weight * cost
+def _candidate_rewards(rollout: Rollout, rows: np.ndarray, labels: np.ndarray, cost_weight: float) -> np.ndarray:
+    """Return the rewards (len(rows), n_factors) after each factor."""
+    states = (rollout.score[rows], rollout.masked[rows], rollout.Z[rows], rollout.which[rows])
+    cost = rollout.now.cost[rows, None] + rollout.factors.prices_after(rollout.acquired[rows])
+    return margins(rollout.scores.candidates(*states), labels) - cost_weight * cost
 
 
-def advise(
-    walk: Walk, rows: np.ndarray, labels: np.ndarray, cost_weight: float, wish: np.ndarray
+def oracle_actions(
+    rollout: Rollout, rows: np.ndarray, labels: np.ndarray, cost_weight: float, bonus: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Tell what rows should do in their states, and what is at stake there.
+    """Return the action of the oracle or coach for some rows in their current states, and the stakes.
 
     Parameters
     ----------
-    wish : ndarray of shape (n, n_factors)
-        What the policy prefers, times how far the coach gives in to it: the hope action (4) has the largest sum of
-        wish and reward. When to stop is told as ever, by the largest reward ahead. All 0: the oracle (3).
+    rollout : Rollout
+        It is not changed.
+    rows : ndarray of int, shape (m,)
+    labels : ndarray of int, shape (m,)
+        Indices of the true classes of these rows.
+    cost_weight : float
+    bonus : ndarray of shape (m, n_factors)
+        Added to the rewards when the first factor is chosen; all 0 for the oracle.
 
     Returns
     -------
-    actions : ndarray of int, shape (n,)
+    actions : ndarray of int, shape (m,)
         Factors, or ``n_factors`` to stop.
-    stakes : ndarray of shape (n,)
-        By how much the best ahead and the current reward differ.
+    stakes : ndarray of shape (m,)
     """
-    if not isinstance(walk.scores, LinearScores):
-        return _advise_by_prediction(walk.part(rows), labels, cost_weight, wish)
-    scores, actions, stakes = walk.scores, np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
-    state = (walk.Z[rows], scores.starts, scores.weights, walk.which[rows], walk.score[rows], walk.acquired[rows])
-    rules = (labels, walk.factors.prices, float(cost_weight), wish)
-    over_rows(lambda first, last: guide(*state, *rules, first, last, actions, stakes), len(rows))
+    scores = rollout.scores
+    if not isinstance(scores, LinearScores):
+        return _actions_by_prediction(rollout.copy_rows(rows), labels, cost_weight, bonus)
+    actions, stakes = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
+    classifier = (scores.starts, scores.weights, rollout.which[rows])
+    state = (rollout.Z[rows], *classifier, rollout.score[rows], rollout.acquired[rows])
+    reward = (labels, rollout.factors.prices, float(cost_weight), bonus)
+    over_rows(lambda first, last: guide(*state, *reward, first, last, actions, stakes), len(rows))
     return actions, stakes
 
 
-def _advise_by_prediction(
-    walk: Walk, labels: np.ndarray, cost_weight: float, wish: np.ndarray
+def _actions_by_prediction(
+    rollout: Rollout, labels: np.ndarray, cost_weight: float, bonus: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    order, reward = forward(walk, labels, cost_weight, wish)
+    order, reward = forward_selection(rollout, labels, cost_weight, bonus)
     now, best = reward[:, 0], reward[:, 1:].max(axis=1)
-    actions = np.where(best > now, order[:, 0], len(walk.factors))
+    actions = np.where(best > now, order[:, 0], len(rollout.factors))
     return actions, np.where(np.isfinite(best), abs(best - now), 0.0)
 
 
-class _Reordered:
-    """A fitted classifier whose columns come sorted by factor."""
+class _WithSortedColumns:
+    """A fitted classifier that takes rows whose columns are sorted by factor."""
 
     def __init__(self, classifier: Any, factors: Factors):
-        self._classifier, self._back = classifier, np.argsort(factors.columns)
+        self._classifier, self._original_order = classifier, np.argsort(factors.columns)
         self.classes_ = classifier.classes_
 
     def __getattr__(self, name: str) -> Any:
         if name in ("predict_proba", "decision_function"):
             method = getattr(self._classifier, name)
-            return lambda Z: method(Z[:, self._back])
+            return lambda Z: method(Z[:, self._original_order])
         raise AttributeError(name)
 
 
-def _codes(classes: np.ndarray, y: Any, owner: str) -> np.ndarray:
+def _class_indices(classes: np.ndarray, y: Any, owner: str) -> np.ndarray:
     y = np.asarray(y)
-    if (strange := np.setdiff1d(y, classes)).size:
-        raise ValueError(f"{owner}: y holds {strange.tolist()[0]!r}, which the classifier does not know.")
+    if (unknown := np.setdiff1d(y, classes)).size:
+        raise ValueError(
+            f"{owner}: y has class {unknown.tolist()[0]!r}, which the classifier does not know. "
+            f"Pass rows of the classes {classes.tolist()}."
+        )
     return np.searchsorted(classes, y)

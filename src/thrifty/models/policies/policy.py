@@ -1,8 +1,10 @@
-"""A policy: scores of the actions in a state, from the masked row and the meta-features.
+"""Policies: scores of the actions in a state, computed from the masked row and the meta-features.
 
-Any scikit-learn classifier of actions will do. A linear one is brought up to date by what a new factor contributes, as
-the data classifier is; others look at whole states. Actions that were never shown to it, and factors that a row already
-has, score -inf.
+With F factors, action f < F acquires factor f, and action F stops. The action with the largest score is taken. Actions
+without training examples, and factors that a row already has, score -infinity.
+
+For a linear policy, a new factor adds its contribution to the scores of the actions. Any other scikit-learn classifier
+of actions predicts the state again.
 """
 
 from abc import ABC, abstractmethod
@@ -15,167 +17,195 @@ from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils.validation import has_fit_parameter
 
 from thrifty.kernels.policies import add_factors, add_products
-from thrifty.models.policies.rollout import Walk
+from thrifty.models.policies.rollout import Rollout
 
 
 class Policy(ABC):
-    """What to do in a state; of F factors, action F is to stop."""
+    """Scores of all actions in a state."""
 
     @abstractmethod
-    def follow(self, walk: Walk) -> "Follower":
-        """Return what tells these rows what to do as they go."""
+    def follow(self, rollout: Rollout) -> "ActionScores":
+        """Return the action scores of the rows of a rollout."""
 
     @abstractmethod
-    def leaning(self, towards_stop: float) -> "Policy":
-        """Return the policy with so much added to the score of stopping."""
+    def with_stop_bonus(self, bonus: float) -> "Policy":
+        """Return a copy with `bonus` added to the score of stopping."""
 
 
-class Follower(ABC):
-    """A policy and the rows that follow it."""
+class ActionScores(ABC):
+    """Action scores of the rows of a rollout. They change as the rows acquire factors."""
 
-    def __init__(self, walk: Walk):
-        self.walk = walk
+    def __init__(self, rollout: Rollout):
+        self.rollout = rollout
 
     @abstractmethod
     def scores(self, rows: np.ndarray, meta: np.ndarray) -> np.ndarray:
         """Return the scores (n, n_factors + 1) of all actions for some rows with these meta-features."""
 
     @abstractmethod
-    def took(self, rows: np.ndarray, chosen: np.ndarray) -> None:
-        """Take notice of the factors that rows have just acquired."""
+    def update(self, rows: np.ndarray, chosen: np.ndarray) -> None:
+        """Update the scores after rows have acquired the factors chosen for them."""
 
     def preferences(self, rows: np.ndarray) -> np.ndarray:
-        """Return the scores of all actions for some rows; -inf for factors that they have."""
-        scores = self.scores(rows, self.walk.meta_features(rows))
-        np.copyto(scores[:, :-1], -np.inf, where=self.walk.acquired[rows])
+        """Return the scores (n, n_factors + 1) of all actions for some rows; -infinity for factors that they have."""
+        scores = self.scores(rows, self.rollout.meta_features(rows))
+        np.copyto(scores[:, :-1], -np.inf, where=self.rollout.acquired[rows])
         return scores
 
 
 def choose(preferences: np.ndarray) -> np.ndarray:
-    """Return the preferred action of each row: to stop if there is none, or if NaN leaves it open."""
+    """Return the preferred action of each row: to stop, if all scores are -infinity or one is NaN."""
     stop = preferences.shape[1] - 1
     best = preferences.argmax(axis=1)
     return np.where(preferences.max(axis=1) > -np.inf, best, stop)
 
 
-def going_on(walk: Walk, rows: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that do not stop, and what they take."""
-    goes_on = chosen < len(walk.factors)
-    return rows[goes_on], chosen[goes_on]
+def continuing(rollout: Rollout, rows: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows that do not stop, and the factors that they acquire."""
+    continues = chosen < len(rollout.factors)
+    return rows[continues], chosen[continues]
 
 
-def send(walk: Walk, policy: Policy, cap: np.ndarray | None = None) -> None:
-    """Let rows follow a policy until they stop, or cannot pay for what they prefer."""
-    follower, rows = policy.follow(walk), np.arange(len(walk))
+def run_policy(rollout: Rollout, policy: Policy, cap: np.ndarray | None = None) -> None:
+    """Let rows follow a policy until they stop, or cannot pay for the factor that they prefer."""
+    actions, rows = policy.follow(rollout), np.arange(len(rollout))
     while rows.size:
-        chosen = choose(follower.preferences(rows))
-        rows, chosen = going_on(walk, rows, chosen)
+        chosen = choose(actions.preferences(rows))
+        rows, chosen = continuing(rollout, rows, chosen)
         if cap is not None:
-            affordable = walk.factors.spend(walk.ticks_with(rows, chosen)) <= cap[rows]
+            affordable = rollout.factors.spend(rollout.ticks_after(rows, chosen)) <= cap[rows]
             rows, chosen = rows[affordable], chosen[affordable]
-        walk.take(rows, chosen)
-        follower.took(rows, chosen)
+        rollout.acquire(rows, chosen)
+        actions.update(rows, chosen)
 
 
 class LinearPolicy(Policy):
-    """Scores that are linear in the state: weights (n_factors + 1, n_features + n_meta_features)."""
+    """A policy whose scores are linear in the state.
 
-    def __init__(self, weights: np.ndarray, intercepts: np.ndarray, n_features: int):
-        self.values = np.ascontiguousarray(weights.T[None, :n_features])
-        self.meta = np.ascontiguousarray(weights.T[n_features:])
+    Parameters
+    ----------
+    weights : ndarray of shape (n_factors + 1, n_columns + n_meta_features)
+    intercepts : ndarray of shape (n_factors + 1,)
+    n_columns : int
+        Number of columns of a masked row.
+    """
+
+    def __init__(self, weights: np.ndarray, intercepts: np.ndarray, n_columns: int):
+        self.values = np.ascontiguousarray(weights.T[None, :n_columns])
+        self.meta = np.ascontiguousarray(weights.T[n_columns:])
         self.intercepts = intercepts
 
-    def leaning(self, towards_stop: float) -> "LinearPolicy":
-        """Return the policy with so much added to the score of stopping."""
+    def with_stop_bonus(self, bonus: float) -> "LinearPolicy":
+        """Return a copy with `bonus` added to the score of stopping."""
         twin = copy(self)
         twin.intercepts = self.intercepts.copy()
-        twin.intercepts[-1] += towards_stop
+        twin.intercepts[-1] += bonus
         return twin
 
-    def follow(self, walk: Walk) -> Follower:
-        """Return what keeps the scores of these rows up to date."""
-        return _LinearFollower(walk, self)
+    def follow(self, rollout: Rollout) -> ActionScores:
+        """Return the action scores of the rows of a rollout."""
+        return _LinearActionScores(rollout, self)
 
 
-class _LinearFollower(Follower):
-    """Keeps the sum of what the factors acquired contribute."""
+class _LinearActionScores(ActionScores):
+    """Keeps the sums of the contributions of the acquired factors."""
 
-    def __init__(self, walk: Walk, policy: LinearPolicy):
-        super().__init__(walk)
+    def __init__(self, rollout: Rollout, policy: LinearPolicy):
+        super().__init__(rollout)
         self._policy = policy
-        self._totals = np.tile(policy.intercepts, (len(walk), 1))
-        self._first = np.zeros(len(walk), dtype=np.int64)
-        for factor in walk.factors.free:
-            self.took(np.arange(len(walk)), np.full(len(walk), factor))
+        self._totals = np.tile(policy.intercepts, (len(rollout), 1))
+        self._which = np.zeros(len(rollout), dtype=np.int64)
+        for factor in rollout.factors.free:
+            self.update(np.arange(len(rollout)), np.full(len(rollout), factor))
 
     def scores(self, rows: np.ndarray, meta: np.ndarray) -> np.ndarray:
         totals = self._totals[rows]
         add_products(totals, meta, self._policy.meta)
         return totals
 
-    def took(self, rows: np.ndarray, chosen: np.ndarray) -> None:
-        starts = self.walk.factors.starts
-        add_factors(self._totals, rows, chosen, self.walk.masked, starts, self._policy.values, self._first)
+    def update(self, rows: np.ndarray, chosen: np.ndarray) -> None:
+        starts = self.rollout.factors.starts
+        add_factors(self._totals, rows, chosen, self.rollout.masked, starts, self._policy.values, self._which)
 
 
 class PredictedPolicy(Policy):
-    """Scores of a classifier that looks at whole states."""
+    """A policy whose scores a classifier predicts from whole states.
+
+    Parameters
+    ----------
+    classifier : fitted classifier
+        Its classes are actions.
+    n_actions : int
+    """
 
     def __init__(self, classifier: Any, n_actions: int):
         self.classifier, self.n_actions = classifier, n_actions
-        self.lean = 0.0
+        self.stop_bonus = 0.0
 
-    def leaning(self, towards_stop: float) -> "PredictedPolicy":
-        """Return the policy with so much added to the score of stopping."""
+    def with_stop_bonus(self, bonus: float) -> "PredictedPolicy":
+        """Return a copy with `bonus` added to the score of stopping."""
         twin = copy(self)
-        twin.lean += towards_stop
+        twin.stop_bonus += bonus
         return twin
 
-    def follow(self, walk: Walk) -> Follower:
-        """Return what predicts the scores of these rows."""
-        return _PredictedFollower(walk, self)
+    def follow(self, rollout: Rollout) -> ActionScores:
+        """Return the action scores of the rows of a rollout."""
+        return _PredictedActionScores(rollout, self)
 
 
-class _PredictedFollower(Follower):
-    def __init__(self, walk: Walk, policy: PredictedPolicy):
-        super().__init__(walk)
+class _PredictedActionScores(ActionScores):
+    def __init__(self, rollout: Rollout, policy: PredictedPolicy):
+        super().__init__(rollout)
         self._policy = policy
 
     def scores(self, rows: np.ndarray, meta: np.ndarray) -> np.ndarray:
-        policy, states = self._policy, np.hstack([self.walk.masked[rows], meta])
+        policy, states = self._policy, np.hstack([self.rollout.masked[rows], meta])
         method = getattr(policy.classifier, "decision_function", None) or policy.classifier.predict_proba
         known = method(states)
         scores = np.full((len(rows), policy.n_actions), -np.inf)
         scores[:, policy.classifier.classes_] = np.column_stack([-known, known]) if known.ndim == 1 else known
-        scores[:, -1] += policy.lean
+        scores[:, -1] += policy.stop_bonus
         return scores
 
-    def took(self, rows: np.ndarray, chosen: np.ndarray) -> None:
-        pass  # states are looked at as a whole
+    def update(self, rows: np.ndarray, chosen: np.ndarray) -> None:
+        pass  # `scores` reads the whole state
 
 
-def learn_policy(
-    learner: Any, states: np.ndarray, actions: np.ndarray, weight: np.ndarray, n_actions: int, n_features: int
+def fit_policy(
+    learner: Any, states: np.ndarray, actions: np.ndarray, weight: np.ndarray, n_actions: int, n_columns: int
 ) -> Policy:
-    """Learn from states (n, n_features + n_meta_features), of some weight, and what to do there."""
+    """Fit a classifier of actions and return it as a policy.
+
+    Parameters
+    ----------
+    learner : scikit-learn classifier
+        A clone of it is fitted.
+    states : ndarray of shape (n, n_columns + n_meta_features)
+    actions : ndarray of int, shape (n,)
+        The action to learn in each state.
+    weight : ndarray of shape (n,)
+        Weight of each state; ignored if the learner does not accept weights.
+    n_actions : int
+    n_columns : int
+    """
     weights, intercepts = np.zeros((n_actions, states.shape[1])), np.full(n_actions, -np.inf)
     if (actions == actions[0]).all():
         intercepts[actions[0]] = 0.0
-        return LinearPolicy(weights, intercepts, n_features)
+        return LinearPolicy(weights, intercepts, n_columns)
     options = {"sample_weight": weight} if has_fit_parameter(learner, "sample_weight") else {}
     classifier = clone(learner).fit(states, actions, **options)
     if not isinstance(classifier, LinearClassifierMixin):
         return PredictedPolicy(classifier, n_actions)
     known, signs = classifier.classes_, np.ones((len(classifier.classes_), 1))
-    if len(known) == 2:  # scikit-learn keeps one line, that of the second
+    if len(known) == 2:  # scikit-learn has one row of coefficients, for the second action
         signs[0] = -1.0
     weights[known], intercepts[known] = signs * classifier.coef_, signs[:, 0] * classifier.intercept_
-    return LinearPolicy(weights, intercepts, n_features)
+    return LinearPolicy(weights, intercepts, n_columns)
 
 
-def queue_policy(queue: np.ndarray, n_factors: int, n_inputs: int, n_features: int) -> Policy:
-    """Return the policy that takes the factors of a queue one after another, whatever it sees."""
+def queue_policy(queue: np.ndarray, n_factors: int, n_inputs: int, n_columns: int) -> Policy:
+    """Return the policy that acquires the factors of a queue in order, whatever their values, and then stops."""
     scores = np.full(n_factors + 1, -np.inf)
     scores[queue] = -np.arange(len(queue))
     scores[-1] = -len(queue)
-    return LinearPolicy(np.zeros((n_factors + 1, n_inputs)), scores, n_features)
+    return LinearPolicy(np.zeros((n_factors + 1, n_inputs)), scores, n_columns)

@@ -1,8 +1,6 @@
-"""The two baselines of section 5: one queue of factors for all rows.
+"""The two static baselines of section 5: one order of the factors for all rows.
 
 He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
-
-A queue is the policy that prefers what stands further in front, whatever it sees.
 """
 
 from typing import Any, Literal, Self
@@ -10,66 +8,75 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from thrifty.models.parameters import is_number
+from thrifty.models.policies.classifier_fits import OutOfFoldRows
 from thrifty.models.policies.data_classifier import LinearScores
-from thrifty.models.policies.estimator import PolicyClassifier
+from thrifty.models.policies.estimator import PolicyClassifier, refuse_bad_parameters, refuse_unless_whole
+from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.policy import queue_policy
-from thrifty.models.policies.rollout import N_NUMBERS
-from thrifty.models.policies.states import Pupils
+from thrifty.models.policies.rollout import n_meta_features
 
 
 class StaticSelectionClassifier(PolicyClassifier):
-    """Buys the same factors for every row, in one order, up to a budget or a number of them.
+    """A classifier for which every row buys the same factors in the same order, up to a budget or a number of factors.
 
-    Factors that cost nothing are acquired at the start. A capped row is answered with as much of the queue as it can
-    pay for.
+    A factor is a group of features that are bought together. Every row has free factors from the start. A row with a
+    cap is answered with as many factors of the queue as it can pay for.
 
     Parameters
     ----------
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
-    factors : sequence of sequences of features, optional
-        What is bought together, by name or index; features left out are factors of their own. By default a bundle
-        whose members have no price of their own is a factor, and any other feature is one by itself.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature.
+    factors : sequence of sequences of str or int, or None, default=None
+        Features that are bought together, by name or index. A feature that is not listed is a factor of its own. None
+        means that every bundle whose members have no price of their own is a factor.
     ranking : {"forward", "weight_per_cost"}, default="forward"
-        How factors queue up: by forward selection, each being the one that raises the accuracy on held-out folds
-        most, whatever it costs; or by the largest absolute weight in the (linear) data classifier over the cost.
-    budget : float, optional
-        Buy the front of the queue, as long as it costs no more than this.
-    n_factors : int, optional
-        Buy so many factors of the queue, all by default.
-    classifier : scikit-learn classifier, optional
-        The data classifier, on standardised columns with 0 for what is not acquired or missing; multinomial logistic
-        regression by default.
+        Order of the factors. "forward": forward selection by the accuracy on held-out folds, without regard to the
+        costs. "weight_per_cost": by the largest absolute weight of a factor's features in the data classifier, which
+        must be linear, divided by the cost of the factor.
+    budget : float or None, default=None
+        Buy the longest prefix of this order that costs at most this much. None means no limit.
+    n_factors : int or None, default=None
+        Buy at most so many factors. None means all.
+    classifier : scikit-learn classifier or None, default=None
+        The data classifier. Its columns are standardised, and 0 where a value is not acquired or unavailable. None
+        means multinomial logistic regression.
     masked_training : bool, default=False
-        Fit the data classifier to randomly masked copies of the rows too, and show it a flag for each factor that is
-        known.
+        Whether the data classifier is also fitted to copies of the rows with random factors set to 0, and sees a flag
+        for each factor that is known.
     n_folds : int, default=10
-        Folds for forward selection.
-    random_state : int, RandomState or None
-        Draws the folds.
+        Number of folds for forward selection.
+    random_state : int, RandomState or None, default=None
+        Random state of folds and masks.
 
     Attributes
     ----------
     queue_ : list of tuples
-        The features of the factors bought, in order.
+        The features of each factor that is bought, in order.
+    policy_ : Policy
+        The policy that buys the factors of the queue in order.
     classifier_ : estimator
-        The fitted data classifier; its columns are standardised and sorted by factor, with masked training each
-        factor followed by its flag.
+        The fitted data classifier. Its columns are standardised and sorted by factor; with masked training, a flag
+        follows the columns of each factor.
     factors_ : Factors
-        What is bought together.
+        The groups of features that are bought together.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
     classes_ : ndarray of shape (n_classes,)
+        The classes in the order of the columns of ``predict_proba``.
     n_features_in_ : int
+        Number of columns of X.
     feature_names_in_ : ndarray of str
+        Names of the columns, if X has names.
 
     Notes
     -----
-    ``acquire(X).exit`` is the number of factors acquired.
+    ``acquire(X).exit`` is the number of factors that a row has.
 
     References
     ----------
-    He, Daumé, Eisner (2012). Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning.
+    He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
 
     Examples
     --------
@@ -105,69 +112,82 @@ class StaticSelectionClassifier(PolicyClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
-        """Fit the data classifier and line the factors up.
+        """Fit the data classifier and order the factors.
 
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            NaN where a value could not be had.
+            Training rows. NaN means that a value is unavailable.
         y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            Read as numbers of rows; weights below one are first rescaled to a mean of one.
+            Classes.
+        sample_weight : array-like of shape (n,), default=None
+            How often each row counts; None means once. If a weight is below 1, all are rescaled to a mean of 1.
+        qid : array-like of shape (n,), default=None
+            The query of each row. It is checked but not used by this method.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
-        self._refuse_bad_parameters()
-        rows, random = self._prepare(X, y, sample_weight, qid)
-        pupils = self._fit_data_classifier(rows, random)
-        queue = self._by_weight_per_cost() if self.ranking == "weight_per_cost" else _by_forward_selection(pupils)
-        queue = queue[: self._how_many(queue)]
-        ids = self._feature_ids()
-        self.queue_ = [tuple(ids[column] for column in self.factors_.groups[factor]) for factor in queue]
-        width = self.factors_.starts[-1]
-        n_inputs = width + N_NUMBERS + len(self.classes_)
-        self.policy_ = queue_policy(queue, len(self.factors_), n_inputs, width)
+        _refuse_bad_parameters(self)
+        rows, _ = self._fit_data_classifier(X, y, sample_weight, qid)
+        factors, ids = self.factors_, self._feature_ids()
+        queue = _forward_order(rows) if self.ranking == "forward" else _order_by_weight_per_cost(self)
+        queue = queue[: _n_bought(queue, factors, self.n_factors, self.budget)]
+        self.queue_ = [tuple(ids[column] for column in factors.groups[factor]) for factor in queue]
+        n_columns = factors.starts[-1]
+        n_inputs = n_columns + n_meta_features(len(self.classes_))
+        self.policy_ = queue_policy(queue, len(factors), n_inputs, n_columns)
         return self
 
-    def _by_weight_per_cost(self) -> np.ndarray:
-        if not isinstance(self.scores_, LinearScores):
-            raise ValueError(
-                f"{type(self).__name__}: ranking='weight_per_cost' needs a linear data classifier, but classifier is "
-                f"{self.classifier!r}. Pass a linear one, or ranking='forward'."
-            )
-        weight, places = np.zeros(self.factors_.starts[-1]), self.factors_.places
-        weight[places] = np.abs(self.scores_.weights[0, places]).max(axis=1)  # flags do not count
-        of_factor = np.maximum.reduceat(weight, self.factors_.starts[:-1])
-        price = self.factors_.prices_after(np.zeros((1, len(self.factors_)), dtype=bool))[0]
-        priced = np.flatnonzero(price > 0)
-        return priced[np.argsort(-of_factor[priced] / price[priced], kind="stable")]
 
-    def _how_many(self, queue: np.ndarray) -> int:
-        """Return how much of the queue is bought."""
-        if self.n_factors is not None:
-            queue = queue[: int(self.n_factors)]
-        if self.budget is None:
-            return len(queue)
-        prefixes = np.zeros((len(queue), len(self.factors_)), dtype=bool)
-        for k, factor in enumerate(queue):
-            prefixes[k:, factor] = True
-        return int((self.factors_.spend(self.factors_.ticks(prefixes)) <= self.budget).sum())
-
-    def _refuse_bad_parameters(self) -> None:
-        known = self.ranking in ("forward", "weight_per_cost")
-        self._refuse_unless(known, "ranking", self.ranking, "'forward' or 'weight_per_cost'")
-        fine = self.budget is None or is_number(self.budget, 0)
-        self._refuse_unless(fine, "budget", self.budget, "a number of at least 0, or None")
-        if self.n_factors is not None:
-            self._refuse_non_whole("n_factors", 0)
-
-
-def _by_forward_selection(pupils: Pupils) -> np.ndarray:
-    """Line up the factors, each the one that makes most rows right after those before it."""
-    walk, queue = pupils.set_out(), []
-    everyone = np.arange(len(walk))
-    for _ in range(len(pupils.factors) - len(pupils.factors.free)):
-        then = walk.scores.candidates(walk.score, walk.masked, walk.Z, walk.which)
-        right = pupils.count @ (then.argmax(axis=2) == pupils.labels[:, None])
-        best = int(np.where(walk.acquired[0], -np.inf, right).argmax())
+def _forward_order(training: OutOfFoldRows) -> np.ndarray:
+    """Return the factors that are not free; each has the largest accuracy together with those before it."""
+    rollout, queue, labels = training.start(), [], training.rows.y
+    rows = np.arange(len(rollout))
+    for _ in range(len(training.factors) - len(training.factors.free)):
+        after = rollout.scores.candidates(rollout.score, rollout.masked, rollout.Z, rollout.which)
+        n_correct = training.rows.weight @ (after.argmax(axis=2) == labels[:, None])
+        best = int(np.where(rollout.acquired[0], -np.inf, n_correct).argmax())
         queue.append(best)
-        walk.take(everyone, np.full(len(walk), best))
+        rollout.acquire(rows, np.full(len(rollout), best))
     return np.array(queue, dtype=np.int64)
+
+
+def _order_by_weight_per_cost(model: StaticSelectionClassifier) -> np.ndarray:
+    """Return the factors that are not free, sorted by their largest absolute weight divided by their cost."""
+    scores, factors = model.scores_, model.factors_
+    if not isinstance(scores, LinearScores):
+        raise ValueError(
+            f"{type(model).__name__}: ranking='weight_per_cost' needs a linear data classifier, but classifier is "
+            f"{model.classifier!r}. Pass a linear one, or ranking='forward'."
+        )
+    weight = np.zeros(factors.starts[-1])  # flags keep a weight of 0
+    weight[factors.places] = np.abs(scores.weights[0, factors.places]).max(axis=1)
+    of_factor = np.maximum.reduceat(weight, factors.starts[:-1])
+    price = factors.prices_after(np.zeros((1, len(factors)), dtype=bool))[0]
+    priced = np.flatnonzero(price > 0)
+    return priced[np.argsort(-of_factor[priced] / price[priced], kind="stable")]
+
+
+def _n_bought(queue: np.ndarray, factors: Factors, n_factors: int | None, budget: float | None) -> int:
+    """Return how many factors of the queue are bought."""
+    if n_factors is not None:
+        queue = queue[: int(n_factors)]
+    if budget is None:
+        return len(queue)
+    prefixes = np.zeros((len(queue), len(factors)), dtype=bool)
+    for k, factor in enumerate(queue):
+        prefixes[k:, factor] = True
+    return int((factors.spend(factors.ticks(prefixes)) <= budget).sum())
+
+
+def _refuse_bad_parameters(model: StaticSelectionClassifier) -> None:
+    known = model.ranking in ("forward", "weight_per_cost")
+    model._refuse_unless(known, "ranking", model.ranking, "'forward' or 'weight_per_cost'")
+    is_valid = model.budget is None or is_number(model.budget, 0)
+    model._refuse_unless(is_valid, "budget", model.budget, "a number of at least 0, or None")
+    if model.n_factors is not None:
+        refuse_unless_whole(model, "n_factors", 0)
+    refuse_bad_parameters(model)

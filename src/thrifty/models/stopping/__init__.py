@@ -1,1 +1,1 @@
-"""Stopping a sum of terms when its outcome is evident (Pelossof and Ying), and the baseline that always stops."""
+"""Classifiers that stop the evaluation of a sum of terms, for each row or after the same number of terms."""

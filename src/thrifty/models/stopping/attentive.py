@@ -1,97 +1,141 @@
-"""Attentive prediction: evaluate the terms of a predictor until the outcome is evident.
+"""Attentive prediction: evaluate the terms of a predictor for each row until its answer is evident.
 
-R. Pelossof, Z. Ying. Focus of Attention for Linear Predictors. 2010; with R. Pelossof, M. Jones, Z. Ying. Speeding-up
-Margin Based Learning via Stochastic Curtailment. 2010 (the curved boundary).
+R. Pelossof, Z. Ying. Focus of Attention for Linear Predictors. 2012.
+R. Pelossof, M. Jones, Z. Ying. Speeding-up Margin Based Learning via Stochastic Curtailment. 2010 (curved boundary).
 
-Beyond the papers: a greedy order, estimates of the full score refitted at every checkpoint, and a certified boundary.
+The greedy order, the refitted checkpoints and the certified boundary are not in the papers.
+
+    predictors.py     terms of a predictor              checkpoints.py    where a row may stop
+    predictor_fit.py  fit of the predictor              boundaries.py     formulas of the boundaries
+    terms.py          values and costs of terms         certified.py      the certified boundary
+    term_sample.py    term values of training rows      boundary_fit.py   the boundary of a model
+    order.py          order of the terms                chain.py          the fitted structure
+    probabilities.py  from scores to log-odds           session.py        one row
 """
 
-from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
 from sklearn.utils import check_random_state
 
 from thrifty.models.parameters import is_number, is_whole
-from thrifty.models.stopping.boundaries import (
-    SIDES,
-    Boundary,
-    constant_boundary,
-    curtailing_factor,
-    curved_boundary,
-)
-from thrifty.models.stopping.certified import certified_factor, rows_needed
-from thrifty.models.stopping.checkpoints import checkpoint_terms, spread
-from thrifty.models.stopping.curves import errs, ratios_to
-from thrifty.models.stopping.estimator import SumClassifier
-from thrifty.models.stopping.sample import Sample
-from thrifty.models.stopping.terms import Terms
+from thrifty.models.rows import Rows
+from thrifty.models.stopping.boundaries import SIDES, Boundary
+from thrifty.models.stopping.boundary_fit import fit_boundary, plain_centre
+from thrifty.models.stopping.certified import rows_needed
+from thrifty.models.stopping.checkpoints import checkpoint_terms
+from thrifty.models.stopping.estimator import SumClassifier, finite_rows, refuse_bad_parameters
 
 BOUNDARIES = ("constant", "curved", "certified")
 VARIANCES = ("measured", "independent")
 
 
 class AttentiveClassifier(SumClassifier):
-    """A classifier that is a sum of terms, evaluated for each row until its outcome is evident.
+    """A classifier that evaluates a sum of terms for each row until its answer is evident.
 
-    Terms are features times weights (linear models), kernels with support vectors (``SVC``), or trees (AdaBoost,
-    gradient boosting, LightGBM, XGBoost, a `Forest`). A stopped row may be answered unlike the full predictor would
-    answer it; how often is up to ``delta``.
+    The terms are features times weights (linear models), kernels with support vectors (``SVC``), or trees (AdaBoost,
+    gradient boosting, LightGBM, XGBoost, a `Forest`). They are evaluated in a fixed order, and a row stops at the first
+    checkpoint where its expected full score is outside the boundary. A stop-error is a row whose answer then differs
+    from the answer of the full predictor; ``delta`` is the accepted rate of stop-errors.
 
     Parameters
     ----------
-    estimator : classifier, Forest or None
-        The predictor. A fitted one is used as it is, and ``fit`` learns from its rows only when to stop; of any other
-        a clone is fitted. Scalers may stand before it in a ``Pipeline``. None stands for logistic regression on
-        standardised columns. Several classes need one score each: a support vector machine has to be wrapped in
-        ``OneVsRestClassifier``.
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each. Linear terms cost their feature, trees what
-        they split on, the first support vector all features.
-    evaluation_cost : float or array-like, default=0
-        What evaluating a term costs beside its features, in the same unit: one number, or one for each term.
+    estimator : classifier, Forest or None, default=None
+        The predictor. If it is fitted, it is used unchanged, and ``fit`` learns only the order of its terms and when to
+        stop. Otherwise a clone is fitted. It may be a ``Pipeline`` with scalers before the predictor. With more than
+        two classes it needs one score per class: wrap a support vector machine in ``OneVsRestClassifier``. None means
+        logistic regression on standardised columns.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature. A linear term costs its feature, a tree the
+        features that it splits on, and the first support vector all features.
+    evaluation_cost : float or array-like of shape (n_terms,), default=0.0
+        What evaluating a term costs in addition to its features, in the unit of the costs: one number, or one for each
+        term of the predictor.
     boundary : {"curved", "constant", "certified"} or float, default="curved"
-        When a row is decided. "curved": given the terms so far, another outcome has probability ``delta``.
-        "constant": the boundary of Theorem 1, which spends errors early. "certified": with probability
-        ``confidence``, new rows are answered unlike the full predictor at a rate of at most ``delta``, whatever the
-        order and the dependence of the terms. A number: the distance of the score from the decision.
+        When a row stops. Let s be its expected full score at a checkpoint and sigma the deviation there; see Notes.
+
+        - "curved": if abs(s) > z * sigma, where z is the 1 - delta quantile of the normal distribution. Given the terms
+          so far, another answer has a probability of at most ``delta``.
+        - "constant": if the score is beyond the constant threshold of Theorem 1 of Pelossof and Ying. It allows more
+          stop-errors early and fewer late.
+        - "certified": as "curved", with a z that is tested on held-out rows. With probability ``confidence``, the rate
+          of stop-errors on new rows is at most ``delta``, for any order and any dependence of the terms.
+        - a number: if abs(s) is larger than this number.
     delta : float, default=0.01
-        Rate of stop-errors, at least 0 and below 1; with 0 every row is evaluated in full.
+        Accepted rate of stop-errors, at least 0 and below 1. With 0 every row is evaluated in full.
     confidence : float, default=0.95
-        Of the certified boundary.
+        Probability with which the guarantee of the certified boundary holds, between 0 and 1.
     sides : {"both", "negative", "positive"}, default="both"
-        Whom to stop early: rows of either class, or only those that turn out negative, or positive.
-    order : {"greedy", "random", "weight", "cost"} or array of int, default="greedy"
-        Which terms come first: those that explain most of the full score per cost, beside the ones before them; any;
-        those of the largest weights; those that vary most in the score per cost; or as listed by the predictor's own
-        numbers (columns, support vectors, trees).
+        Which rows may stop early: all, or only those that are answered with the first class ("negative") or with the
+        second class ("positive").
+    order : {"greedy", "random", "weight", "cost"} or array-like of int, default="greedy"
+        Order of the terms. "greedy": repeatedly the term with the largest gain in R² of the full score per cost, given
+        the terms before it. "random": a random permutation. "weight": the largest weights first. "cost": repeatedly the
+        term with the largest standard deviation of (weight * value) per cost. An array lists all terms by their numbers
+        in the predictor: columns, support vectors or trees.
     refit : bool, default=True
-        Whether each checkpoint has least-squares weights of its own for what the full score will be, or the plain sum.
-    block_size : int or None
-        How many terms lie between checkpoints; None lets the distance grow by a quarter each time.
+        Whether each checkpoint predicts the full score by a least-squares fit on the terms so far. False means the
+        plain sum of the terms so far, with the other terms at their mean.
+    block_size : int or None, default=None
+        Number of terms between checkpoints. None means that it grows: each checkpoint has about 1.25 times the terms of
+        the one before.
     variance : {"measured", "independent"}, default="measured"
-        With ``refit=False``, how the variance of what is to come is estimated: from rows, or as the sum of the
-        variances of the terms.
+        With ``refit=False``, how variances are estimated: on training rows, or as sums of the variances of the terms.
     calibration_fraction : float, default=0.25
-        Share of the rows that the certified boundary holds out if ``fit`` gets no calibration rows. What was fitted
-        before must not have seen them: with a fitted predictor, pass rows that are new to it.
-    random_state : int, RandomState or None
-        Decides the random order and which rows are held out.
+        Share of the rows that is held out for the certified boundary if ``fit`` gets no calibration rows. The predictor
+        must not have been fitted to these rows, so pass new rows to ``fit`` if it is fitted already.
+    random_state : int, RandomState or None, default=None
+        Random state of the random order and of the held-out rows.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
     estimator_ : classifier
         The full predictor.
-    order_ : ndarray of int
-        The terms in the order in which they are evaluated.
-    checkpoints_ : ndarray of int
-        How many terms have been evaluated where a row may stop.
-    deviations_ : ndarray of float
-        How far, there, the full score is from what is expected of it.
+    chain_ : Chain
+        The terms in order, the checkpoints and the boundary.
+    order_ : ndarray of int, shape (n_terms,)
+        The terms in the order of evaluation, as numbered by the predictor.
+    checkpoints_ : ndarray of int, shape (n_checkpoints,)
+        Number of terms evaluated at each checkpoint.
+    deviations_ : ndarray of shape (n_checkpoints,)
+        Root mean square of (full score - expected full score) at each checkpoint.
     boundary_ : Boundary
-        A row stops where its score is below ``lower`` or above ``upper``; of several classes, the gap between the
-        best two.
+        A row stops at checkpoint k if its score is below ``lower[k]`` or above ``upper[k]``. With more than two
+        classes, the gap between the two largest scores is compared.
+    slope_ : float
+        Factor that converts scores to log-odds.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
+    classes_ : ndarray of shape (n_classes,)
+        The classes in the order of the columns of ``predict_proba``.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X has names.
+
+    Notes
+    -----
+    ``acquire(X).exit`` is the number of terms evaluated; -1 for a row that cannot pay for the first checkpoint. A row
+    that cannot pay for the next checkpoint is answered with what it has.
+
+    The constant threshold tau satisfies exp(-2 tau (tau - theta) / var(S_n)) = delta (Lemma 1). Here S_n is the full
+    score minus the score of a row without any known value, and theta is the position of the decision on this scale. For
+    theta = 0 it is tau = sqrt(var(S_n) log(1 / sqrt(delta))) (Theorem 1).
+
+    The certified boundary tests values of z from the largest to the smallest on n held-out rows. A value with e
+    stop-errors passes if P(B <= e) <= 1 - confidence for a binomial B with n trials of probability ``delta``. The last
+    value before the first failure is used.
+
+    References
+    ----------
+    R. Pelossof, Z. Ying. Focus of Attention for Linear Predictors. 2012.
+
+    R. Pelossof, M. Jones, Z. Ying. Speeding-up Margin Based Learning via Stochastic Curtailment. ICML/COLT Budgeted
+    Learning Workshop, 2010.
+
+    A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei. Learn then Test: Calibrating Predictive Algorithms
+    to Achieve Risk Control. 2021.
 
     Examples
     --------
@@ -137,141 +181,92 @@ class AttentiveClassifier(SumClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, calibration: Any = None) -> Self:
-        """Fit the predictor if it is not, and learn in which order to evaluate its terms and when to stop.
+        """Fit the predictor if it is not fitted, then learn the order of its terms and when to stop.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Training rows. NaN means that a value is unavailable.
         y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        calibration : array-like or sparse matrix of shape (n_rows, n_features), optional
-            Rows that nothing else is learnt from, to measure deviations or certify the boundary on. They need no
-            labels, for what counts is whether the full predictor would agree.
-        """
-        self._refuse_bad_parameters()
-        rows = self._validated(X, y, sample_weight, qid)
-        X, y, count, targets = rows.X, rows.y, rows.weight, self._targets(rows.y)
-        self._refuse_one_side_of_many()
-        kept, calibration = self._divide(X, calibration)
-        sample = self._learn(X[kept], y[kept], targets[kept], count[kept])
-        self.chain_.boundary = self._boundary(sample, calibration).on(self.sides)
-        return self
+            Classes.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row; None means 1.
+        qid : array-like of shape (n,), default=None
+            The query of each row. It is checked but not used by this method.
+        calibration : array-like or sparse matrix of shape (n_rows, n_features), default=None
+            Rows that nothing else is learned from. The certified boundary is tested on them; the curved boundary
+            measures its deviations on them. They need no classes, because they are compared with the full predictor.
 
-    def _divide(self, X: Any, calibration: Any) -> tuple[Any, Any]:
-        """Return which rows to learn from, and the rows to calibrate on: those given, or some held out to certify."""
-        kept: Any = slice(None)
-        certify = isinstance(self.boundary, str) and self.boundary == "certified" and self.delta > 0
-        if calibration is not None:
-            calibration = self._checked(calibration)
-        elif certify:
-            n_held_out = round(self.calibration_fraction * X.shape[0])
-            kept = check_random_state(self.random_state).permutation(X.shape[0]) >= n_held_out
-            calibration = X[~kept]
-        if certify:
-            self._refuse_too_few(calibration.shape[0])
-        return kept, calibration
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        _refuse_bad_parameters(self)
+        rows = self._validated(X, y, sample_weight, qid)
+        self._targets(rows.y)
+        _refuse_one_side_of_many(self)
+        rows, calibration = _split(self, rows, calibration)
+        sample = self._learn(
+            rows,
+            ends=lambda terms: checkpoint_terms(terms.n_terms, self.block_size, terms.grain),
+            centre=lambda sample: sample.means if self.refit else plain_centre(sample, self.sides),
+        )
+        fit_boundary(self, sample, calibration)
+        return self
 
     @property
     def boundary_(self) -> Boundary:
-        """The limits beyond which rows stop, one each for every checkpoint."""
+        """The limits beyond which rows stop, for each checkpoint."""
         return self.chain_.boundary
 
-    # Where to stop
 
-    def _boundary(self, sample: Sample, calibration: Any) -> Boundary:
-        chain, n_rivals = self.chain_, max(len(sample.intercept) - 1, 1)
-        if is_number(self.boundary):
-            return Boundary.around(-self.boundary, self.boundary, len(chain.checkpoints))
-        if self.delta == 0:
-            return chain.boundary
-        if self.boundary == "certified":
-            return curved_boundary(self.deviations_, self._certified_factor(calibration))
-        if self.boundary == "constant":
-            start = float(chain.prior[0]) if len(chain.prior) == 1 else 0.0
-            return constant_boundary(start, self._end_variance(sample), self.delta / n_rivals, len(chain.checkpoints))
-        if calibration is not None:
-            self._measure(calibration)
-        return curved_boundary(self.deviations_, curtailing_factor(self.delta, n_rivals))
+def _split(model: AttentiveClassifier, rows: Rows, calibration: Any) -> tuple[Rows, Any]:
+    """Return the rows to learn from, and the calibration rows: those given, or held-out rows to certify on."""
+    if calibration is not None:
+        calibration = finite_rows(model, calibration, "calibration")
+    certify = model.boundary == "certified" and model.delta > 0
+    if certify and calibration is None:
+        n_held_out = round(model.calibration_fraction * len(rows))
+        kept = check_random_state(model.random_state).permutation(len(rows)) >= n_held_out
+        rows, calibration = rows.take(kept), rows.X[~kept]
+    if certify:
+        _refuse_too_few(model, calibration.shape[0])
+    return rows, calibration
 
-    def _measure(self, calibration: Any) -> None:
-        """Take the deviations from rows that nothing was fitted to."""
-        scores = self.chain_.partial_scores(calibration)
-        full, share = scores[:, -1], np.full(len(scores), 1.0 / len(scores))
-        self.chain_.checkpoints = [
-            replace(checkpoint, deviation=spread(scores[:, k], full, share))
-            for k, checkpoint in enumerate(self.chain_.checkpoints)
-        ]
 
-    def _certified_factor(self, calibration: Any) -> float:
-        scores = self.chain_.partial_scores(calibration)
-        ratios = ratios_to(self.deviations_, scores, self.sides)
-        return certified_factor(ratios, errs(scores), self.delta, self.confidence)
-
-    def _end_variance(self, sample: Sample) -> float:
-        """Return var(S_n) of the constant boundary, about where the walk starts; of several classes, of their gaps."""
-        if self.variance == "independent":
-            each = sample.weights**2 @ sample.variances
-            return float(each[0] if len(each) == 1 else 2 * each.mean())
-        weight = sample.share * self._protected(sample)
-        off = sample.scores - self.chain_.prior
-        covariance = (weight[:, None] * off).T @ off / weight.sum()
-        n_scores = len(covariance)
-        if n_scores == 1:
-            return float(covariance[0, 0])
-        pairs = n_scores * (n_scores - 1) / 2
-        return float((n_scores * np.trace(covariance) - covariance.sum()) / pairs)
-
-    def _protected(self, sample: Sample) -> np.ndarray:
-        """Mark the rows of the class that is not to be stopped: all, if both may be."""
-        if self.sides == "both" or self.refit:
-            return np.ones(len(sample.scores), dtype=bool)
-        return sample.targets[:, 0] > 0 if self.sides == "negative" else sample.targets[:, 0] < 0
-
-    def _centre(self, sample: Sample) -> np.ndarray:
-        """Return the means of the terms over the class to protect, or midway between the two if it is either."""
-        if self.refit or sample.scores.shape[1] > 1:
-            return sample.means
-        positive = sample.targets[:, 0] > 0
-        classes = [
-            side for side, name in ((positive, "negative"), (~positive, "positive")) if self.sides in ("both", name)
-        ]
-        return np.mean(
-            [sample.share[side] @ sample.values[side] / sample.share[side].sum() for side in classes], axis=0
+def _refuse_too_few(model: AttentiveClassifier, n_rows: int) -> None:
+    needed = rows_needed(model.delta, model.confidence)
+    if n_rows < needed:
+        raise ValueError(
+            f"{type(model).__name__}: {n_rows} calibration rows cannot certify delta={model.delta!r} with "
+            f"confidence={model.confidence!r}; expected at least {needed}. Pass more rows, or increase delta."
         )
 
-    def _ends(self, terms: Terms) -> list[int]:
-        return checkpoint_terms(terms.n_terms, self.block_size, terms.grain)
 
-    # Parameters
-
-    def _refuse_too_few(self, n_rows: int) -> None:
-        needed = rows_needed(self.delta, self.confidence)
-        if n_rows < needed:
-            raise ValueError(
-                f"{type(self).__name__}: {n_rows} calibration rows cannot certify delta={self.delta!r} with "
-                f"confidence={self.confidence!r}; expected at least {needed}. Pass more rows, or ask for less."
-            )
-
-    def _refuse_one_side_of_many(self) -> None:
-        if len(self.classes_) > 2 and self.sides != "both":
-            raise ValueError(
-                f"{type(self).__name__}: sides is {self.sides!r}, but there are {len(self.classes_)} classes. "
-                "Pass 'both'."
-            )
-
-    def _refuse_bad_parameters(self) -> None:
-        super()._refuse_bad_parameters()
-        named = isinstance(self.boundary, str) and self.boundary in BOUNDARIES
-        self._require(
-            named or is_number(self.boundary, 0), "boundary", f"one of {BOUNDARIES}, or a number of at least 0"
+def _refuse_one_side_of_many(model: AttentiveClassifier) -> None:
+    if len(model.classes_) > 2 and model.sides != "both":
+        raise ValueError(
+            f"{type(model).__name__}: sides is {model.sides!r}, but there are {len(model.classes_)} classes. "
+            "Pass 'both'."
         )
-        self._require(is_number(self.delta, 0) and self.delta < 1, "delta", "a number of at least 0 and below 1")
-        for name in ("confidence", "calibration_fraction"):
-            value = getattr(self, name)
-            self._require(is_number(value) and 0 < value < 1, name, "a number between 0 and 1")
-        self._require(self.sides in SIDES, "sides", f"one of {SIDES}")
-        self._require(self.variance in VARIANCES, "variance", f"one of {VARIANCES}")
-        self._require(
-            self.variance == "measured" or not self.refit, "variance", "'measured', or refit=False, whose terms add up"
-        )
-        self._require(self.block_size is None or is_whole(self.block_size, 1), "block_size", "a whole number, or None")
+
+
+def _refuse_bad_parameters(model: AttentiveClassifier) -> None:
+    refuse_bad_parameters(model)
+    known = model.boundary in BOUNDARIES if isinstance(model.boundary, str) else is_number(model.boundary, 0)
+    for name, is_valid, expected in (
+        ("boundary", known, f"one of {BOUNDARIES}, or a number of at least 0"),
+        ("delta", is_number(model.delta, 0) and model.delta < 1, "a number of at least 0 and below 1"),
+        ("confidence", _is_share(model.confidence), "a number between 0 and 1"),
+        ("calibration_fraction", _is_share(model.calibration_fraction), "a number between 0 and 1"),
+        ("sides", model.sides in SIDES, f"one of {SIDES}"),
+        ("variance", model.variance in VARIANCES, f"one of {VARIANCES}"),
+        ("variance", model.variance == "measured" or not model.refit, "'measured' if refit is True"),
+        ("block_size", model.block_size is None or is_whole(model.block_size, 1), "a whole number above 0, or None"),
+    ):
+        model._refuse_unless(is_valid, name, getattr(model, name), expected)
+
+
+def _is_share(value: Any) -> bool:
+    return is_number(value) and 0 < value < 1

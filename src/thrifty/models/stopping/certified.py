@@ -1,20 +1,28 @@
-"""A boundary with a guarantee: on new rows the answer differs from the full predictor's with probability at most delta.
+"""A boundary with a guarantee on new rows. This is not in the papers, whose boundaries assume independent terms.
 
-Beyond the paper, whose boundaries assume independent terms and many of them. Rules are tried from the strictest to the
-laxest on rows that nothing was learnt from, and each must pass an exact binomial test of "this rule errs more often
-than delta"; the first that fails ends the trial (fixed-sequence testing, Angelopoulos et al., Learn then Test, 2021).
-So the last that passed errs more often with probability at most 1 - confidence, whatever the order, the weights, and
-the dependence of the terms, as long as new rows come from where the held-out ones did.
+With probability `confidence`, new rows are answered unlike the full predictor at a rate of at most `delta`. The order
+and the dependence of the terms do not matter. New rows must come from the same distribution as the held-out rows.
+
+A row stops at checkpoint k if |s_k| > z sigma_k (symbols as in `thrifty.models.stopping.boundaries`). Factors z are
+tested from the largest to the smallest on n held-out rows that nothing was fitted to. With e stop-errors among them,
+the hypothesis "the rate of stop-errors is above delta" is rejected if
+
+    P(B <= e)  <=  1 - confidence,    B ~ Binomial(n, delta)
+
+The first factor that fails this test ends the sequence, and the last factor that passed is used. This is fixed-sequence
+testing: A. N. Angelopoulos et al. Learn then Test. 2021.
 """
 
 import numpy as np
 from scipy.stats import binom
 
-FACTORS = np.geomspace(16.0, 0.02, 240)  # deviations within which the outcome counts as open
+FACTORS = np.geomspace(16.0, 0.02, 240)  # values of z, in the order of the tests
 
 
 def rows_needed(delta: float, confidence: float) -> int:
-    """Return how many held-out rows it takes to certify a rule that never errs on them.
+    """Return the smallest number of held-out rows that can certify a rule without stop-errors.
+
+    This is the smallest n with (1 - delta)^n <= 1 - confidence.
 
     >>> rows_needed(0.01, 0.95)
     299
@@ -22,21 +30,25 @@ def rows_needed(delta: float, confidence: float) -> int:
     return int(np.ceil(np.log1p(-confidence) / np.log1p(-delta)))
 
 
-def certified_factor(ratios: np.ndarray, errs: np.ndarray, delta: float, confidence: float) -> float:
-    """Return the smallest factor that passes, infinite if none does.
+def certified_factor(ratios: np.ndarray, errors: np.ndarray, delta: float, confidence: float) -> float:
+    """Return the smallest factor z that passes the tests; infinity if none does.
 
     Parameters
     ----------
     ratios : ndarray of shape (n, n_checkpoints)
-        How many deviations rows are from the decision; infinite at the last checkpoint.
-    errs : ndarray of bool, same shape
-        Whether stopping there gives another answer than the full predictor.
+        |s_k| / sigma_k; infinity at the last checkpoint.
+    errors : ndarray of bool, same shape
+        Whether a stop at this checkpoint gives another answer than the full predictor.
+    delta : float
+        Largest rate of stop-errors.
+    confidence : float
+        Probability that the guarantee holds.
     """
     passed = np.inf
     for factor in FACTORS:
         stop = np.argmax(ratios > factor, axis=1)
-        n_errors = errs[np.arange(len(errs)), stop].sum()
-        if binom.cdf(n_errors, len(errs), delta) > 1.0 - confidence:
+        n_errors = errors[np.arange(len(errors)), stop].sum()
+        if binom.cdf(n_errors, len(errors), delta) > 1.0 - confidence:
             break
         passed = float(factor)
     return passed

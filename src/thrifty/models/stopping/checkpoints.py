@@ -1,11 +1,21 @@
-"""Where a sum may be stopped, and what the full score is expected to be there.
+"""Checkpoints: the numbers of terms at which a row may stop, and the full score that is expected there.
 
-    plain    the sum so far, and the terms still to come at their mean over the class to protect: the centred partial
-             score of section 4 of Pelossof and Ying
-    refit    least squares of the full score on the values so far, so that what is known of a term also tells of those
-             still to come; pulled towards the plain weights by the ridge that leaving out rows finds best
+After m terms, with values x_1..x_m, the expected full score is
 
-The last checkpoint of a whole predictor is the predictor itself.
+    plain    intercept + sum_{t <= m} w_t x_t + sum_{t > m} w_t c_t
+             the sum so far, with the other terms at a fixed centre c; with the means of the protected class as centre
+             this is the centred partial score of section 4 of Pelossof and Ying (2012)
+
+    refit    b + v'x_1..m, where v and b minimise, over the sample of training rows,
+
+                 sum_i count_i (S_i - b - v'x_i)^2  +  sum_{t <= m} penalty_t (v_t - w_t)^2
+                 penalty_t = ridge * max(q_t, 1e-9 max_u q_u),    q_t = sum_i count_i (x_it - mean of x_t)^2
+
+             S is the full score. So known terms also help to predict those that are not known yet. Of several ridges,
+             the one with the smallest leave-one-out deviation is used.
+
+The deviation of a checkpoint is the root mean square of (full score - expected full score). At the last checkpoint of
+all terms, the expected score is the full score.
 """
 
 from collections.abc import Iterator
@@ -15,37 +25,55 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from thrifty.models.least_squares.calibration import leave_one_out
-from thrifty.models.stopping.sample import Sample, evenly
+from thrifty.models.stopping.term_sample import TermSample, evenly_spaced
 
-GROWTH = 1.25  # from one checkpoint to the next
-MANY = 32  # checkpoints, at which time is saved by looking less often
-MOST_REFITTED = 1024  # terms; longer prefixes are left at their plain weights
-ENOUGH_ROWS = 2048  # for a deviation
-RIDGES = (1e-9, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # shares of the variances
-TIE = 1e-9  # relative difference in deviation that is none
-SMALLEST = 1e-9  # share of the largest variance that the ridge of a term reckons with at least
+GROWTH = 1.25  # ratio of the numbers of terms at successive checkpoints
+MIN_GROUPS = 32  # the grain is reduced if there would be fewer groups of terms
+MAX_REFITTED = 1024  # longer prefixes of the terms keep their plain weights
+ENOUGH_ROWS = 2048  # more rows would not make a deviation much more precise
+RIDGES = (1e-9, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+MIN_DECREASE = 1e-9  # a smaller relative decrease of the deviation may be rounding error
+MIN_SCALE = 1e-9  # smallest scale of a penalty, as a share of the largest
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """What is expected of the full scores after some terms: intercept + weights @ values[first:n_terms].
+    """The expected full scores after some terms: ``intercept + weights @ values[first:n_terms]``.
 
-    `carry` adds that to the sums of the checkpoint before, whose terms are then not weighed anew. `deviation` is that
-    of the full score from what is expected, or, for several classes, of the gap between the two that lead.
+    Attributes
+    ----------
+    n_terms : int
+        Number of terms evaluated.
+    first : int
+        First term that `weights` refers to.
+    weights : ndarray of shape (n_scores, n_terms - first)
+    intercept : ndarray of shape (n_scores,)
+    carry : bool
+        Whether the weighted sum is added to that of the checkpoint before, which has the terms before `first`.
+    deviation : float
+        Root mean square of (full score - expected score); with several classes, of the gap between the two classes
+        with the largest expected scores.
     """
 
     n_terms: int
     first: int
-    weights: np.ndarray  # (n_scores, n_terms - first)
-    intercept: np.ndarray  # (n_scores,)
+    weights: np.ndarray
+    intercept: np.ndarray
     carry: bool
     deviation: float
 
 
 def checkpoint_terms(n_terms: int, block_size: int | None, grain: int = 1) -> list[int]:
-    """Return the numbers of terms at which to look: every `block_size`, or ever fewer of them, the last at the end.
+    """Return the number of terms at each checkpoint; the last checkpoint has all terms.
 
-    `grain` is how many terms are best evaluated together, unless there are so few that this would be too coarse.
+    Parameters
+    ----------
+    n_terms : int
+        Number of terms of the predictor.
+    block_size : int or None
+        Distance of the checkpoints. None means that the distance grows with the number of terms.
+    grain : int, default=1
+        Number of terms that are best evaluated together. It is at most a 32nd of the terms.
 
     >>> checkpoint_terms(30, None)
     [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 30]
@@ -54,7 +82,7 @@ def checkpoint_terms(n_terms: int, block_size: int | None, grain: int = 1) -> li
     """
     if block_size is not None:
         return [*range(block_size, n_terms, block_size), n_terms]
-    grain = max(1, min(grain, n_terms // MANY))
+    grain = max(1, min(grain, n_terms // MIN_GROUPS))
     ends = [min(n_terms, grain)]
     while ends[-1] < n_terms:
         further = int(ends[-1] * GROWTH) // grain * grain
@@ -62,77 +90,88 @@ def checkpoint_terms(n_terms: int, block_size: int | None, grain: int = 1) -> li
     return ends
 
 
-def plain_checkpoints(sample: Sample, centre: np.ndarray, ends: list[int], variance: str) -> Iterator[Checkpoint]:
-    """Return the partial sums, with the terms still to come at their `centre` (n_terms,)."""
-    started = sample.intercept + sample.weights @ centre
+def plain_checkpoints(sample: TermSample, centre: np.ndarray, ends: list[int], variance: str) -> Iterator[Checkpoint]:
+    """Yield the plain checkpoints.
+
+    Parameters
+    ----------
+    sample : TermSample
+    centre : ndarray of shape (n_terms,)
+        Values of the terms that are not evaluated yet.
+    ends : list of int
+        Number of terms at each checkpoint.
+    variance : {"measured", "independent"}
+        How deviations are estimated.
+    """
+    at_centre = sample.intercept + sample.weights @ centre
     first, sums = 0, np.zeros_like(sample.scores)
     for end in ends:
         weights = np.ascontiguousarray(sample.weights[:, first:end])
         sums = sums + sample.values[:, first:end] @ weights.T
-        intercept = started - sample.weights[:, :end] @ centre[:end]
-        measured = spread(sums + intercept, sample.scores, sample.share)
+        intercept = at_centre - sample.weights[:, :end] @ centre[:end]
+        measured = measured_deviation(sums + intercept, sample.scores, sample.share)
         deviation = measured if variance == "measured" else independent_deviation(sample, end)
         yield Checkpoint(end, first, weights, intercept, True, deviation)
         first = end
 
 
-def refit_checkpoints(sample: Sample, ends: list[int]) -> Iterator[Checkpoint]:
-    """Return least-squares estimates of the full scores, with deviations measured by leaving each row out."""
-    refitted = Refit(sample, min(max(ends), MOST_REFITTED))
-    overall = [*plain_checkpoints(sample, sample.means, [e for e in ends if e > MOST_REFITTED], "measured")]
+def refit_checkpoints(sample: TermSample, ends: list[int]) -> Iterator[Checkpoint]:
+    """Yield the refitted checkpoints; prefixes of more than `MAX_REFITTED` terms keep their plain weights."""
+    refits = Refits(sample, min(max(ends), MAX_REFITTED))
+    long_ends = [end for end in ends if end > MAX_REFITTED]
     for end in ends:
-        if end <= MOST_REFITTED:
-            yield refitted.at(end)
-        else:
-            plain = overall.pop(0)
-            weights = np.ascontiguousarray(sample.weights[:, :end])
-            yield Checkpoint(end, 0, weights, plain.intercept, False, plain.deviation)
+        if end <= MAX_REFITTED:
+            yield refits.at(end)
+    for plain in plain_checkpoints(sample, sample.means, long_ends, "measured"):
+        weights = np.ascontiguousarray(sample.weights[:, : plain.n_terms])
+        yield Checkpoint(plain.n_terms, 0, weights, plain.intercept, False, plain.deviation)
 
 
-class Refit:
-    """Ridge regressions of the full scores on the first so many terms, for any number up to `most`."""
+class Refits:
+    """Ridge regressions of the full scores on the first terms, for any number of terms up to `max_terms`."""
 
-    def __init__(self, sample: Sample, most: int):
+    def __init__(self, sample: TermSample, max_terms: int):
         self.sample = sample
-        self.means, self.score_mean = sample.means[:most], sample.share @ sample.scores
-        centred = np.sqrt(sample.count)[:, None] * (sample.values[:, :most] - self.means)
+        self.means, self.score_mean = sample.means[:max_terms], sample.share @ sample.scores
+        centred = np.sqrt(sample.count)[:, None] * (sample.values[:, :max_terms] - self.means)
         self.gram = centred.T @ centred
         self.cross = centred.T @ (np.sqrt(sample.count)[:, None] * (sample.scores - self.score_mean))
         squares = self.gram.diagonal()
-        self.scale = np.maximum(squares, SMALLEST * max(squares.max(initial=0.0), np.finfo(float).tiny))
-        self.rows = evenly(len(sample.values), ENOUGH_ROWS)
+        self.scale = np.maximum(squares, MIN_SCALE * max(squares.max(initial=0.0), np.finfo(float).tiny))
+        self.rows = evenly_spaced(len(sample.values), ENOUGH_ROWS)
 
     def at(self, end: int) -> Checkpoint:
-        """Return the checkpoint after `end` terms, with the ridge at which the deviation stops to fall."""
-        best = self._with_ridge(end, RIDGES[0])
+        """Return the checkpoint after `end` terms; the ridge is increased as long as the deviation decreases."""
+        best = self.with_ridge(end, RIDGES[0])
         for ridge in RIDGES[1:]:
-            further = self._with_ridge(end, ridge)
-            if further.deviation >= best.deviation * (1 - TIE):
+            candidate = self.with_ridge(end, ridge)
+            if candidate.deviation >= best.deviation * (1 - MIN_DECREASE):
                 break
-            best = further
+            best = candidate
         return best
 
-    def _with_ridge(self, end: int, ridge: float) -> Checkpoint:
+    def with_ridge(self, end: int, ridge: float) -> Checkpoint:
+        """Return the checkpoint after `end` terms for this ridge."""
         penalty = ridge * self.scale[:end]
         factor = cho_factor(self.gram[:end, :end] + np.diag(penalty), lower=True)
-        pulled = self.cross[:end] + penalty[:, None] * self.sample.weights[:, :end].T
-        weights = cho_solve(factor, pulled).T
+        cross = self.cross[:end] + penalty[:, None] * self.sample.weights[:, :end].T
+        weights = cho_solve(factor, cross).T
         intercept = self.score_mean - weights @ self.means[:end]
-        deviation = self._deviation(np.tril(factor[0]), weights, intercept)
+        deviation = self._leave_one_out_deviation(np.tril(factor[0]), weights, intercept)
         return Checkpoint(end, 0, np.ascontiguousarray(weights), intercept, False, deviation)
 
-    def _deviation(self, cholesky: np.ndarray, weights: np.ndarray, intercept: np.ndarray) -> float:
+    def _leave_one_out_deviation(self, cholesky: np.ndarray, weights: np.ndarray, intercept: np.ndarray) -> float:
         values, scores = self.sample.values[self.rows, : len(cholesky)], self.sample.scores[self.rows]
         whitened = solve_triangular(cholesky, (values - self.means[: len(cholesky)]).T, lower=True)
         leverages = np.einsum("ij,ij->j", whitened, whitened) + 1.0 / self.sample.count.sum()
         expected = leave_one_out(values @ weights.T + intercept, scores, leverages)
-        return spread(expected, scores, self.sample.share[self.rows])
+        return measured_deviation(expected, scores, self.sample.share[self.rows])
 
 
-def spread(expected: np.ndarray, scores: np.ndarray, share: np.ndarray) -> float:
-    """Return the root mean square by which full scores differ from those expected (n, n_scores).
+def measured_deviation(expected: np.ndarray, scores: np.ndarray, share: np.ndarray) -> float:
+    """Return the weighted root mean square of the differences of full and expected scores (n, n_scores).
 
-    Of several classes, only the gap between the two that are expected to lead counts.
+    With several classes, it is that of the gap between the two classes with the largest expected scores.
     """
     errors = (scores - expected)[:, 0]
     if scores.shape[1] > 1:
@@ -141,7 +180,11 @@ def spread(expected: np.ndarray, scores: np.ndarray, share: np.ndarray) -> float
     return float(np.sqrt(share @ errors**2 / share.sum()))
 
 
-def independent_deviation(sample: Sample, n_terms: int) -> float:
-    """Return the deviation of what is to come as if its terms were independent (of a gap: of two scores)."""
-    left = sample.weights[:, n_terms:] ** 2 @ sample.variances[n_terms:]
-    return float(np.sqrt(left[0] if len(left) == 1 else 2 * left.mean()))
+def independent_deviation(sample: TermSample, n_terms: int) -> float:
+    """Return the deviation after `n_terms` terms as if all terms were independent.
+
+    It is sqrt(sum over the other terms t of w_t^2 var(x_t)). With several classes, it is that of the gap between two
+    scores: the root of twice the mean variance of a score.
+    """
+    variances = sample.weights[:, n_terms:] ** 2 @ sample.variances[n_terms:]
+    return float(np.sqrt(variances[0] if len(variances) == 1 else 2 * variances.mean()))

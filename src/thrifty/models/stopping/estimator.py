@@ -1,194 +1,156 @@
-"""What the classifiers that stop a sum of terms have in common: which predictor, which order, which checkpoints."""
+"""Base of the classifiers that evaluate a sum of terms up to some checkpoint."""
 
-from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
+from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.models.base import Run, drop_single_column
-from thrifty.models.least_squares.moments import TrainingRows
+from thrifty.models.forests.converters import is_fitted
+from thrifty.models.least_squares.moments import FilledRows
 from thrifty.models.outline import Columns, Outline
-from thrifty.models.parameters import is_number
+from thrifty.models.parameters import is_flag, is_number
+from thrifty.models.rows import Rows
 from thrifty.models.session import Session
 from thrifty.models.soundness import require
-from thrifty.models.stopping.adoption import PredictorError, adopt, default_predictor, is_fitted, takes_sparse_rows
 from thrifty.models.stopping.boundaries import Boundary
-from thrifty.models.stopping.chain import Chain, ChainSession
+from thrifty.models.stopping.chain import Chain
 from thrifty.models.stopping.checkpoints import plain_checkpoints, refit_checkpoints
-from thrifty.models.stopping.order import ORDERS, Prices, given_order, order_terms
+from thrifty.models.stopping.order import ORDERS, given_order, order_terms
+from thrifty.models.stopping.predictor_fit import PredictorError, accepts_sparse, default_predictor, fitted_predictor
 from thrifty.models.stopping.predictors import read_terms
 from thrifty.models.stopping.probabilities import ENOUGH_ROWS, are_log_odds, best_slope
-from thrifty.models.stopping.sample import Sample, dense, evenly
+from thrifty.models.stopping.session import ChainSession
+from thrifty.models.stopping.term_sample import TermSample, dense, evenly_spaced
 from thrifty.models.stopping.terms import Terms
 from thrifty.models.tasks import BudgetedClassifier
 
 
 class SumClassifier(BudgetedClassifier):
-    """A wrapped predictor, its terms put in order, and what the full score is expected to be along the way."""
+    """A wrapped predictor whose terms are evaluated in a fixed order, with checkpoints where a row may stop.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The full predictor.
+    chain_ : Chain
+        Its terms in order, the checkpoints and the boundary.
+    slope_ : float
+        Factor that converts scores to log-odds.
+    """
 
     chain_: Chain
     _accepts_sparse = True
-    variance: str = "measured"  # how that of terms still to come is estimated
+    variance: str = "measured"
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "chain_")
 
-    # Fitting
+    def _learn(
+        self, rows: Rows, ends: Callable[[Terms], list[int]], centre: Callable[[TermSample], np.ndarray]
+    ) -> TermSample:
+        """Fit the predictor if needed, order its terms and compute the checkpoints; return the ordered sample.
 
-    def _learn(self, X: Any, y: np.ndarray, targets: np.ndarray, count: np.ndarray) -> Sample:
-        """Fit the predictor if need be, order its terms, lay the checkpoints; return the ordered sample."""
-        filled, means = _filled(X, targets, count)
-        predictor = default_predictor(issparse(X)) if self.estimator is None else self.estimator
-        try:
-            self.estimator_ = adopt(predictor, X, filled, y, count, self.classes_)
-            terms = read_terms(self.estimator_, X.shape[1], means)
-        except PredictorError as error:
-            raise ValueError(f"{type(self).__name__}: {error}") from error
-        self._refuse_misfits(terms)
-        sample = Sample.of(terms, X, targets, count)
-        self.slope_ = self._slope(terms, filled, targets, count)
-        order = self._ordered(terms, sample)
-        sample = sample.ordered(order)
-        self._lay(terms.ordered(order), order, sample)
+        Parameters
+        ----------
+        rows : Rows
+            Training rows, whose classes are known already.
+        ends : callable
+            Returns the number of terms at each checkpoint.
+        centre : callable
+            Returns the values (n_terms,) that plain checkpoints assume for terms that are not evaluated yet.
+        """
+        targets = self._encoded(rows.y)
+        filled, means = _filled(rows.X, targets, rows.weight)
+        self.estimator_, terms = _predictor_and_terms(self, rows, filled, means)
+        self.slope_ = _slope(self.estimator_, terms, Rows(filled, targets, rows.weight))
+        sample = TermSample.of(terms, rows.X, targets, rows.weight)
+        order = _order(self, terms, sample)
+        terms, sample = terms.ordered(order), sample.ordered(order)
+        self.chain_ = _chain(self, terms, order, sample, ends(terms), centre(sample))
         return sample
 
-    def _slope(self, terms: Terms, X: Any, targets: np.ndarray, count: np.ndarray) -> float:
-        """Return the factor that makes the full scores log-odds; here rows that are themselves terms count too."""
-        rows = evenly(X.shape[0], ENOUGH_ROWS)
-        scores = terms.scores(terms.values(dense(X[rows])))
-        known = are_log_odds(self.estimator_, X[rows], scores)
-        return 1.0 if known else best_slope(scores, targets[rows], count[rows])
-
     def _targets(self, y: np.ndarray) -> np.ndarray:
-        """Return the targets of the classes that the predictor knows, those of y if it is not fitted yet."""
+        """Set `classes_` to the classes of a fitted predictor, or to those of y, and return the targets."""
         targets = super()._targets(y)
         if self.estimator is None or not is_fitted(self.estimator) or not hasattr(self.estimator, "classes_"):
             return targets
         known = np.asarray(self.estimator.classes_)
-        if strangers := np.setdiff1d(self.classes_, known).tolist():
+        if unknown := np.setdiff1d(self.classes_, known).tolist():
             raise ValueError(
-                f"{type(self).__name__}: y holds {strangers[0]!r}, but estimator was fitted on the classes "
-                f"{known.tolist()}."
+                f"{type(self).__name__}: y has class {unknown[0]!r}, but estimator was fitted on the classes "
+                f"{known.tolist()}. Pass rows of these classes."
             )
-        self.classes_, codes = known, np.searchsorted(known, y)
-        return 2.0 * codes[:, None] - 1.0 if len(known) == 2 else np.eye(len(known))[codes]
+        self.classes_ = known
+        return self._encoded(y)
 
-    def _refuse_misfits(self, terms: Terms) -> None:
-        n_scores, n_classes = len(terms.intercept), len(self.classes_)
-        if n_scores != (1 if n_classes == 2 else n_classes):
-            raise ValueError(
-                f"{type(self).__name__}: estimator has {n_scores} scores for {n_classes} classes; expected one for "
-                "two classes, else one each."
-            )
-
-    def _ordered(self, terms: Terms, sample: Sample) -> np.ndarray:
-        if not isinstance(self.order, str):
-            return given_order(self.order, terms.ids, type(self).__name__)
-        evaluation = self._evaluation_costs(terms)
-
-        def prices(candidates: np.ndarray) -> Prices:
-            requires = terms.units(candidates, self.cost_model_.requirement)
-            return Prices(requires, self.cost_model_.unit_costs, evaluation[candidates])
-
-        return order_terms(self.order, sample, prices, check_random_state(self.random_state))
-
-    def _evaluation_costs(self, terms: Terms) -> np.ndarray:
-        if np.ndim(self.evaluation_cost) == 0:
-            return np.full(terms.n_terms, float(self.evaluation_cost))
-        each = np.asarray(self.evaluation_cost, dtype=float)
-        if each.shape != (terms.n_own,):
-            raise ValueError(
-                f"{type(self).__name__}: evaluation_cost has shape {each.shape}; expected one number, or one for each "
-                f"of the {terms.n_own} terms."
-            )
-        return each[terms.ids]
-
-    def _lay(self, terms: Terms, order: np.ndarray, sample: Sample) -> None:
-        """Lay the checkpoints along the ordered terms; the boundary comes later."""
-        ends = self._ends(terms)
-        centre = self._centre(sample)
-        prior = sample.intercept + sample.weights @ centre
-        expected = (
-            refit_checkpoints(sample, ends) if self.refit else plain_checkpoints(sample, centre, ends, self.variance)
-        )
-        self.chain_ = Chain(
-            terms,
-            order,
-            list(expected),
-            Boundary.around(-np.inf, np.inf, len(ends)),
-            prior,
-            self.cost_model_,
-            self._evaluation_costs(terms),
-        )
-
-    def _centre(self, sample: Sample) -> np.ndarray:
-        """Return what terms still to come count as: their mean."""
-        return sample.means
-
-    @abstractmethod
-    def _ends(self, terms: Terms) -> list[int]:
-        """Return the numbers of terms at the checkpoints."""
-
-    # What was learnt
+    # The fitted chain
 
     @property
     def order_(self) -> np.ndarray:
-        """The terms, by the predictor's own numbers, in the order in which they are evaluated."""
+        """The terms in the order of evaluation, as numbered by the predictor."""
         return self.chain_.terms.ids
 
     @property
     def checkpoints_(self) -> np.ndarray:
-        """How many terms have been evaluated at each checkpoint."""
+        """The number of terms evaluated at each checkpoint."""
         return self.chain_.n_terms
 
     @property
     def deviations_(self) -> np.ndarray:
-        """How far the full score is from what each checkpoint expects, root mean square."""
+        """The root mean square of (full score - expected full score) at each checkpoint."""
         return np.array([checkpoint.deviation for checkpoint in self.chain_.checkpoints])
 
     def terms_evaluated(self, X: Any, cap: Any = None) -> np.ndarray:
-        """Return how many terms are evaluated for each row.
+        """Return the number of terms that are evaluated for each row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
-        cap : float or array-like of shape (n,), optional
-            Hard limit on each row's spend.
+            Rows to predict.
+        cap : float or array-like of shape (n,), default=None
+            Hard limit on each row's spend. None means no limit.
 
         Returns
         -------
         ndarray of int, shape (n,)
+            0 for a row that cannot pay for the first checkpoint.
         """
         return np.maximum(self.acquire(X, cap).exit, 0)
 
     def partial_scores(self, X: Any) -> np.ndarray:
-        """Return what every checkpoint makes of each row, whether or not the row would get there.
+        """Return the scores of each row at every checkpoint, even those after the row would stop.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Rows to evaluate. All values are read, so none may be infinite.
 
         Returns
         -------
-        ndarray of shape (n, n_checkpoints) for two classes, else (n, n_checkpoints, n_classes)
+        ndarray of shape (n, n_checkpoints) for two classes, otherwise (n, n_checkpoints, n_classes)
         """
         check_is_fitted(self)
-        return drop_single_column(self.chain_.partial_scores(self._checked(X)))
+        return drop_single_column(self.chain_.partial_scores(finite_rows(self, X, "X")))
 
-    # The two drivers
+    # Prediction
 
     def _run(self, X: Any, cap: np.ndarray, qid: np.ndarray | None) -> Run:
         chain = self.chain_
         scores, exits = chain.run(X, cap)
         acquired = partial(chain.acquired_at, exits)
-        return Run(drop_single_column(scores), acquired, chain.spent_at(exits), chain.terms_at(exits))
+        return Run(drop_single_column(scores), acquired, chain.spend_at(exits), chain.terms_at(exits))
 
     def _start(self, cap: float) -> Session:
         return ChainSession(self.chain_, cap, self._answer_one)
+
+    def _probabilities(self, score: np.ndarray) -> np.ndarray:
+        """Return the probabilities (n, n_classes) of scores, which may be margins rather than log-odds."""
+        return super()._probabilities(self.slope_ * score)
 
     def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
         summary = "All rows evaluate the same terms in the same order; a row stops when its answer is evident."
@@ -202,35 +164,102 @@ class SumClassifier(BudgetedClassifier):
         require(len(chain.prior) == self._n_scores(), "its chain has another number of scores")
         require(is_number(self.slope_), "its slope is not a number")
 
-    def _probabilities(self, score: np.ndarray) -> np.ndarray:
-        """Scale what are no log-odds, such as margins, to be."""
-        return super()._probabilities(self.slope_ * score)
-
-    def _refuse_bad_parameters(self) -> None:
-        costs = np.asarray(self.evaluation_cost)
-        numeric = np.issubdtype(costs.dtype, np.number) and costs.dtype != bool
-        self._require(
-            numeric and costs.ndim < 2 and bool((costs >= 0).all() and np.isfinite(costs).all()),
-            "evaluation_cost",
-            "a number of at least 0, or one for each term",
-        )
-        self._require(
-            not isinstance(self.order, str) or self.order in ORDERS, "order", f"one of {ORDERS}, or an array of terms"
-        )
-        self._require(isinstance(self.refit, (bool, np.bool_)), "refit", "True or False")
-
-    def _require(self, fine: bool, name: str, expected: str) -> None:
-        self._refuse_unless(fine, name, getattr(self, name), expected)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.estimator is None or takes_sparse_rows(self.estimator)
+        tags.input_tags.sparse = self.estimator is None or accepts_sparse(self.estimator)
         return tags
 
 
+def refuse_bad_parameters(model: SumClassifier) -> None:
+    """Raise ValueError if a parameter that all these classifiers have is not valid."""
+    costs = np.asarray(model.evaluation_cost)
+    is_numeric = np.issubdtype(costs.dtype, np.number) and costs.dtype != bool
+    model._refuse_unless(
+        is_numeric and costs.ndim < 2 and bool((costs >= 0).all() and np.isfinite(costs).all()),
+        "evaluation_cost",
+        model.evaluation_cost,
+        "a number of at least 0, or one for each term",
+    )
+    known = not isinstance(model.order, str) or model.order in ORDERS
+    model._refuse_unless(known, "order", model.order, f"one of {ORDERS}, or an array of terms")
+    model._refuse_unless(is_flag(model.refit), "refit", model.refit, "True or False")
+
+
+def finite_rows(model: SumClassifier, X: Any, name: str) -> Any:
+    """Check rows of which every value is read: unlike rows to predict, they must not have infinities."""
+    X = model._checked(X)
+    assert_all_finite(X, allow_nan=True, estimator_name=type(model).__name__, input_name=name)
+    return X
+
+
 def _filled(X: Any, targets: np.ndarray, count: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Return rows without NaN, and the means of the columns, which stand in for it."""
+    """Return rows with NaN replaced by the means of the columns, and the means."""
     if issparse(X):
         return X, count @ X / count.sum()
-    data = TrainingRows(X, targets, count)
+    data = FilledRows(X, targets, count)
     return data.X, data.fill
+
+
+def _predictor_and_terms(model: SumClassifier, rows: Rows, filled: Any, means: np.ndarray) -> tuple[Any, Terms]:
+    """Return the fitted predictor and its terms."""
+    predictor = default_predictor(issparse(rows.X)) if model.estimator is None else model.estimator
+    n_classes, n_scores = len(model.classes_), model._n_scores()
+    try:
+        fitted = fitted_predictor(predictor, rows, filled, model.classes_)
+        terms = read_terms(fitted, rows.X.shape[1], means)
+        if len(terms.intercept) != n_scores:
+            raise PredictorError(
+                f"estimator has {len(terms.intercept)} scores for {n_classes} classes; expected {n_scores}."
+            )
+    except PredictorError as error:
+        raise ValueError(f"{type(model).__name__}: {error}") from error
+    return fitted, terms
+
+
+def _slope(estimator: Any, terms: Terms, rows: Rows) -> float:
+    """Return the slope that converts full scores to log-odds; `rows` have no NaN, and targets as y."""
+    index = evenly_spaced(rows.X.shape[0], ENOUGH_ROWS)
+    X = rows.X[index]
+    scores = terms.scores(terms.values(dense(X)))
+    return 1.0 if are_log_odds(estimator, X, scores) else best_slope(scores, rows.y[index], rows.weight[index])
+
+
+def _order(model: SumClassifier, terms: Terms, sample: TermSample) -> np.ndarray:
+    """Return the order of the terms that the parameters ask for."""
+    if not isinstance(model.order, str):
+        return given_order(model.order, terms.ids, type(model).__name__)
+    costs = partial(terms.costs, cost_model=model.cost_model_)
+    random = check_random_state(model.random_state)
+    return order_terms(model.order, sample, costs, _evaluation_costs(model, terms), random)
+
+
+def _evaluation_costs(model: SumClassifier, terms: Terms) -> np.ndarray:
+    """Return the evaluation cost of each term."""
+    if np.ndim(model.evaluation_cost) == 0:
+        return np.full(terms.n_terms, float(model.evaluation_cost))
+    each = np.asarray(model.evaluation_cost, dtype=float)
+    if each.shape != (terms.n_ids,):
+        raise ValueError(
+            f"{type(model).__name__}: evaluation_cost has shape {each.shape}; expected one number, or one for each "
+            f"of the {terms.n_ids} terms."
+        )
+    return each[terms.ids]
+
+
+def _chain(
+    model: SumClassifier, terms: Terms, order: np.ndarray, sample: TermSample, ends: list[int], centre: np.ndarray
+) -> Chain:
+    """Return the chain of the ordered terms, with a boundary that never stops a row early."""
+    if model.refit:
+        checkpoints = refit_checkpoints(sample, ends)
+    else:
+        checkpoints = plain_checkpoints(sample, centre, ends, model.variance)
+    return Chain(
+        terms,
+        order,
+        list(checkpoints),
+        Boundary.constant(-np.inf, np.inf, len(ends)),
+        sample.intercept + sample.weights @ centre,
+        model.cost_model_,
+        _evaluation_costs(model, terms),
+    )

@@ -1,9 +1,14 @@
-"""The simulation behind Fig. 3 of Pelossof and Ying: does the constant boundary err as rarely as it is asked to?
+"""Simulation of the constant boundary (Fig. 3): is the rate of stop-errors at most delta?
 
-Walks of n normal steps with a small drift stop when they rise above the tau of Theorem 1. A stopped walk that would
-have ended below 0 is a stop-error, and their rate is asked among the walks that do end there. Those are rare, the more
-so the longer the walk, but need not be waited for: given where it ends, a normal walk no longer depends on its drift,
-so its end is drawn from below 0 and the way there is a bridge.
+R. Pelossof, Z. Ying. Focus of Attention for Linear Predictors. 2012.
+
+A walk is a sum of n normal steps with mean `drift` > 0 and variance 1. It stops when it rises above the tau of
+Theorem 1, with var(S_n) = n. A walk that stops although it would have ended below 0 is a stop-error. Their rate is
+measured among the walks that end below 0.
+
+Such walks are rare, above all long ones. They are therefore drawn directly: given its end, a normal walk is a Brownian
+bridge and does not depend on the drift. So the end is drawn from the normal distribution N(drift n, n) truncated to
+values below 0, and a walk is bent to this end.
 """
 
 from dataclasses import dataclass
@@ -14,24 +19,25 @@ from scipy.stats import truncnorm
 from sklearn.utils import check_random_state
 
 from thrifty.models.parameters import is_number
-from thrifty.models.stopping.boundaries import crossing
+from thrifty.models.stopping.boundaries import constant_threshold
 
-STEPS_AT_ONCE = 2**21
+MAX_STEPS = 2**21  # steps of all walks that are in memory at the same time
 
 
 @dataclass(frozen=True, eq=False)
 class STSTSimulation:
-    """What became of simulated walks, one line per number of terms and one column per delta.
+    """Result of `simulate_stst`: one row per number of terms and one column per delta.
 
     Attributes
     ----------
     n_terms : ndarray of shape (a,)
+        Lengths of the walks.
     delta : ndarray of shape (b,)
-        The rate of stop-errors asked for.
+        Rates of stop-errors that the boundary was computed for.
     stop_error : ndarray of shape (a, b)
-        The share of stopped walks among those that end below 0.
+        Share of stopped walks among the walks that end below 0.
     mean_terms : ndarray of shape (a, b)
-        After how many terms walks stop on average, whatever their end.
+        Mean number of terms after which walks stop, over all walks.
     """
 
     n_terms: np.ndarray
@@ -41,7 +47,7 @@ class STSTSimulation:
 
     @property
     def growth(self) -> np.ndarray:
-        """Slope (b,) of log mean terms over log n; one half where they grow like the square root of n."""
+        """Slope (b,) of log(mean_terms) over log(n_terms); 0.5 means growth with the square root of n_terms."""
         return np.polyfit(np.log(self.n_terms), np.log(self.mean_terms), 1)[0]
 
 
@@ -53,23 +59,29 @@ def simulate_stst(
     n_walks: int = 1000,
     random_state: Any = None,
 ) -> STSTSimulation:
-    """Simulate the constant sequential thresholded sum test on normal walks.
+    """Simulate the constant sequential thresholded sum test (STST) on random walks with normal steps.
 
     Parameters
     ----------
-    delta : array-like of float
-        Rates of stop-errors to ask for, each above 0 and below 1.
-    n_terms : array-like of int
+    delta : float or array-like of float, default=(0.01, 0.05, 0.1, 0.2, 0.3)
+        Rates of stop-errors to compute the boundary for, each above 0 and below 1.
+    n_terms : int or array-like of int, default=(4096, 8192, 16384)
         Lengths of the walks.
     drift : float, default=0.05
-        Mean of a step, in its standard deviations; above 0.
+        Mean of a step, in standard deviations of a step; above 0.
     n_walks : int, default=1000
-        How many walks of each length to take, and as many again that end below 0.
-    random_state : int, RandomState or None
+        Number of walks of each length. As many walks that end below 0 are simulated too.
+    random_state : int, RandomState or None, default=None
+        Random state of the steps.
 
     Returns
     -------
     STSTSimulation
+        The rates of stop-errors and the mean numbers of terms.
+
+    References
+    ----------
+    R. Pelossof, Z. Ying. Focus of Attention for Linear Predictors. 2012. Figure 3.
 
     Examples
     --------
@@ -81,33 +93,33 @@ def simulate_stst(
     deltas, lengths = np.atleast_1d(np.asarray(delta, dtype=float)), np.atleast_1d(np.asarray(n_terms))
     _refuse_bad_parameters(deltas, lengths, drift, n_walks)
     random = check_random_state(random_state)
-    found = np.array([_walks_of_length(int(n), deltas, drift, n_walks, random) for n in lengths])
+    found = np.array([_simulate_length(int(n), deltas, drift, n_walks, random) for n in lengths])
     return STSTSimulation(lengths, deltas, stop_error=found[:, 0], mean_terms=found[:, 1])
 
 
-def _walks_of_length(
+def _simulate_length(
     n: int, deltas: np.ndarray, drift: float, n_walks: int, random: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the stop-error and the mean number of terms for each delta."""
-    tau = np.array([crossing(0.0, float(n), each) for each in deltas])
-    crossed, stops = np.zeros(len(tau)), np.zeros(len(tau))
-    for first in range(0, n_walks, size := max(1, STEPS_AT_ONCE // n)):
+    """Return the rate of stop-errors and the mean number of terms for each delta."""
+    tau = np.array([constant_threshold(0.0, float(n), each) for each in deltas])
+    n_crossed, n_evaluated = np.zeros(len(tau)), np.zeros(len(tau))
+    for first in range(0, n_walks, size := max(1, MAX_STEPS // n)):
         count = min(size, n_walks - first)
         walks = np.cumsum(drift + random.standard_normal((count, n)), axis=1)
-        stops += [_first_above(walks, each).sum() for each in tau]
-        peaks = _bridges(walks, drift, random).max(axis=1)
-        crossed += (peaks >= tau[:, None]).sum(axis=1)
-    return crossed / n_walks, stops / n_walks
+        n_evaluated += [_terms_until_above(walks, each).sum() for each in tau]
+        peaks = _bent_below_zero(walks, drift, random).max(axis=1)
+        n_crossed += (peaks >= tau[:, None]).sum(axis=1)
+    return n_crossed / n_walks, n_evaluated / n_walks
 
 
-def _first_above(walks: np.ndarray, tau: float) -> np.ndarray:
-    """Return after how many terms walks are above tau, all if they never are."""
+def _terms_until_above(walks: np.ndarray, tau: float) -> np.ndarray:
+    """Return after how many terms each walk is at least tau; all its terms if it never is."""
     above = walks >= tau
     return np.where(above.any(axis=1), above.argmax(axis=1) + 1, walks.shape[1])
 
 
-def _bridges(walks: np.ndarray, drift: float, random: np.random.RandomState) -> np.ndarray:
-    """Bend walks to ends below 0, distributed as the ends of such walks are."""
+def _bent_below_zero(walks: np.ndarray, drift: float, random: np.random.RandomState) -> np.ndarray:
+    """Return bridges: the walks plus a linear trend that leads to random ends below 0."""
     n = walks.shape[1]
     ends = truncnorm.rvs(
         -np.inf, -drift * np.sqrt(n), loc=drift * n, scale=np.sqrt(n), size=len(walks), random_state=random
@@ -116,11 +128,11 @@ def _bridges(walks: np.ndarray, drift: float, random: np.random.RandomState) -> 
 
 
 def _refuse_bad_parameters(deltas: np.ndarray, lengths: np.ndarray, drift: float, n_walks: int) -> None:
-    for what, value, fine, expected in (
+    for name, value, is_valid, expected in (
         ("delta", deltas, ((deltas > 0) & (deltas < 1)).all(), "rates above 0 and below 1"),
         ("n_terms", lengths, np.issubdtype(lengths.dtype, np.integer) and (lengths > 0).all(), "whole numbers above 0"),
         ("drift", drift, is_number(drift) and drift > 0, "a number above 0"),
         ("n_walks", n_walks, is_number(n_walks, 1), "a whole number above 0"),
     ):
-        if not fine:
-            raise ValueError(f"simulate_stst: {what} is {value!r}; expected {expected}.")
+        if not is_valid:
+            raise ValueError(f"simulate_stst: {name} is {value!r}; expected {expected}.")

@@ -1,12 +1,12 @@
-"""Predictors as sums of terms: what each term is worth for a row, and what it takes to know.
+"""Predictors as sums of terms: the value of each term for a row, and the features that it reads.
 
-    score (k,) of a row  =  intercept (k,)  +  sum over terms t of  weights[:, t] * value of t
+    scores (k,) of a row  =  intercept (k,)  +  sum over terms t of  weights[:, t] * value of t
 
-    LinearTerms    a feature                          costs that feature
-    KernelTerms    the kernel with a support vector   costs all features at once, so what is saved is evaluations
-    TreeTerms      what a tree puts out               costs the features that it splits on
+    LinearTerms    a term is a feature; it reads this feature
+    KernelTerms    a term is the kernel of the row and a support vector; it reads all features
+    TreeTerms      a term is an output of a tree; it reads the features that the tree splits on
 
-A value depends on nothing but its row, to the last bit, however many rows are evaluated together.
+The value of a term is exactly the same for a row alone and in a batch.
 """
 
 from abc import ABC, abstractmethod
@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from thrifty.costs import CostModel
 from thrifty.kernels.stopping import LINEAR, POLY, RBF, SIGMOID, TILE, kernel_values, padded
 from thrifty.models.forests.forest import Forest
 from thrifty.models.rebuilt import Rebuilt
@@ -24,46 +25,50 @@ KERNELS = {"linear": LINEAR, "poly": POLY, "rbf": RBF, "sigmoid": SIGMOID}
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """What a pipeline does to the columns first: ``(x - centre) / divisor``."""
+    """Scaling of the columns before the predictor: ``(x - centre) / divisor``."""
 
     centre: np.ndarray
     divisor: np.ndarray
 
     def after(self, first: "Scaling") -> "Scaling":
-        """Return what doing `first` and then this amounts to."""
+        """Return the scaling that applies `first` and then this one."""
         return Scaling(first.centre + self.centre * first.divisor, first.divisor * self.divisor)
 
     def of(self, X: np.ndarray) -> np.ndarray:
-        """Return rows, scaled."""
+        """Return scaled rows."""
         return (X - self.centre) / self.divisor
 
 
 class Terms(Rebuilt, ABC):
-    """The terms of a fitted predictor; `fill` stands in for NaN unless it is None, where NaN is a value like others.
+    """The terms of a fitted predictor.
 
     Attributes
     ----------
     weights : ndarray of shape (n_scores, n_terms)
+        Weight of each term in each score.
     intercept : ndarray of shape (n_scores,)
+        Scores without any term.
     ids : ndarray of int, shape (n_terms,)
-        What the predictor itself calls the terms: columns, support vectors, outputs of trees.
+        Numbers of the terms in the predictor: columns, support vectors, or outputs of trees.
+    fill : ndarray of shape (n_features,) or None
+        Values that replace NaN. None if the predictor accepts NaN.
     """
 
     _made_of: ClassVar[tuple[str, ...]] = ("weights", "intercept", "ids", "fill")
     rows_at_once: ClassVar[int] = 1024
-    grain: ClassVar[int] = 1  # terms that are best evaluated together
+    grain: ClassVar[int] = 1  # number of terms that are best evaluated together
 
     def __init__(self, weights: np.ndarray, intercept: np.ndarray, ids: np.ndarray, fill: np.ndarray | None):
         self.weights, self.intercept, self.ids, self.fill = np.ascontiguousarray(weights), intercept, ids, fill
 
     @property
     def n_terms(self) -> int:
-        """How many terms there are."""
+        """Number of terms."""
         return self.weights.shape[1]
 
     @property
-    def n_own(self) -> int:
-        """How many numbers the predictor has for terms, those without weight included."""
+    def n_ids(self) -> int:
+        """Number of terms of the predictor, including those without weight."""
         return self.n_terms
 
     def values(self, X: np.ndarray) -> np.ndarray:
@@ -73,15 +78,15 @@ class Terms(Rebuilt, ABC):
         return held
 
     def scores(self, values: np.ndarray) -> np.ndarray:
-        """Return the full scores (n, n_scores) that all values add up to."""
+        """Return the full scores (n, n_scores) from the values of all terms."""
         return values @ self.weights.T + self.intercept
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """Return a block of rows as `evaluate` wants it."""
+        """Return a block of rows in the form that `evaluate` takes."""
         return X if self.fill is None else np.where(np.isnan(X), self.fill, X)
 
-    def own_rows(self, X: np.ndarray) -> np.ndarray:
-        """Mark rows (n,) whose values are unlike those of new rows, because a term was made from them."""
+    def is_own_row(self, X: np.ndarray) -> np.ndarray:
+        """Return which rows (n,) a term was made from. Their values differ from those of new rows."""
         return np.zeros(len(X), dtype=bool)
 
     @abstractmethod
@@ -90,15 +95,27 @@ class Terms(Rebuilt, ABC):
 
     @abstractmethod
     def reads(self, terms: np.ndarray) -> np.ndarray:
-        """Return the features (len(terms), n_features) that terms require."""
+        """Return the features (len(terms), n_features) that some terms read."""
 
-    def units(self, terms: np.ndarray, requirement: np.ndarray) -> np.ndarray:
-        """Return the units (len(terms), n_units) that terms require, given those of the features."""
-        return self.reads(terms).astype(np.float32) @ requirement > 0
+    def costs(self, terms: np.ndarray, cost_model: CostModel) -> CostModel:
+        """Return the cost model of some terms without their evaluation: the features that each term reads."""
+        return cost_model.derive(self.reads(terms), 0.0)
 
     @abstractmethod
     def evaluate(self, block: np.ndarray, rows: np.ndarray, first: int, last: int, held: np.ndarray) -> None:
-        """Write the values of terms first..last for some rows of a prepared block into the same place of `held`."""
+        """Write the values of terms first..last to `held`, for some rows of a prepared block.
+
+        Parameters
+        ----------
+        block : ndarray
+            Rows as `prepare` returns them.
+        rows : ndarray of int
+            The rows of the block to evaluate.
+        first, last : int
+            The terms to evaluate, `last` excluded.
+        held : ndarray of shape (len(block), n_terms)
+            Values of the terms; only the rows and terms above are written.
+        """
 
 
 class LinearTerms(Terms):
@@ -106,20 +123,20 @@ class LinearTerms(Terms):
 
     @classmethod
     def of(cls, coef: np.ndarray, intercept: np.ndarray, scaling: Scaling | None, fill: np.ndarray) -> "LinearTerms":
-        """Read a linear model, working the scaling of the columns into its weights."""
+        """Return the terms of a linear model. The scaling of the columns is applied to its weights instead."""
         if scaling is not None:
             coef = coef / scaling.divisor
             intercept = intercept - coef @ scaling.centre
-        weighed = np.flatnonzero(coef.any(axis=0))
-        return cls(coef[:, weighed], intercept, weighed, fill)
+        columns = np.flatnonzero(coef.any(axis=0))
+        return cls(coef[:, columns], intercept, columns, fill)
 
     @property
-    def n_own(self) -> int:
-        """How many columns there are."""
+    def n_ids(self) -> int:
+        """Number of columns."""
         return len(self.fill)  # type: ignore[arg-type]
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """Leave the rows as they are: what is missing is seen to when a column is read."""
+        """Return the rows unchanged: `evaluate` replaces NaN in the columns that it reads."""
         return X
 
     def ordered(self, order: np.ndarray) -> "LinearTerms":
@@ -128,13 +145,13 @@ class LinearTerms(Terms):
 
     def reads(self, terms: np.ndarray) -> np.ndarray:
         """Return one feature for each term."""
-        reads = np.zeros((len(terms), self.n_own), dtype=bool)
+        reads = np.zeros((len(terms), self.n_ids), dtype=bool)
         reads[np.arange(len(terms)), self.ids[terms]] = True
         return reads
 
-    def units(self, terms: np.ndarray, requirement: np.ndarray) -> np.ndarray:
-        """Return the units of the features."""
-        return requirement[self.ids[terms]]
+    def costs(self, terms: np.ndarray, cost_model: CostModel) -> CostModel:
+        """Return the cost model of the features of some terms."""
+        return cost_model.select(self.ids[terms].tolist())
 
     def evaluate(self, block: np.ndarray, rows: np.ndarray, first: int, last: int, held: np.ndarray) -> None:
         """Read the columns of the terms."""
@@ -145,7 +162,7 @@ class LinearTerms(Terms):
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel of a support vector machine, in scikit-learn's parameters."""
+    """The kernel of a support vector machine, with scikit-learn's parameters."""
 
     name: str
     gamma: float
@@ -157,7 +174,7 @@ class KernelTerms(Terms):
     """The support vectors of a kernel machine."""
 
     _made_of = ("vectors", "kernel", "scaling", *Terms._made_of)
-    rows_at_once = 256  # which stay in cache from one checkpoint to the next
+    rows_at_once = 256  # these rows stay in cache from one checkpoint to the next
     grain = TILE
 
     def __init__(self, vectors: np.ndarray, kernel: Kernel, scaling: Scaling | None, *rest: Any):
@@ -167,15 +184,15 @@ class KernelTerms(Terms):
         self._squares = np.einsum("ij,ij->i", self._padded, self._padded)
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """Fill, scale and pad the rows."""
+        """Replace NaN, and scale and pad the rows."""
         if np.isnan(X).any():
             X = super().prepare(X)
         return padded(X if self.scaling is None else self.scaling.of(X.astype(np.float64, copy=False)))
 
-    def own_rows(self, X: np.ndarray) -> np.ndarray:
-        """Mark the rows that are support vectors."""
-        kept = {line.tobytes() for line in self._padded}
-        return np.array([line.tobytes() in kept for line in self.prepare(X)], dtype=bool)
+    def is_own_row(self, X: np.ndarray) -> np.ndarray:
+        """Return which rows are support vectors."""
+        vectors = {line.tobytes() for line in self._padded}
+        return np.array([line.tobytes() in vectors for line in self.prepare(X)], dtype=bool)
 
     def ordered(self, order: np.ndarray) -> "KernelTerms":
         """Return the same terms in another order."""
@@ -186,12 +203,12 @@ class KernelTerms(Terms):
         """Return all features for each term."""
         return np.ones((len(terms), self.vectors.shape[1]), dtype=bool)
 
-    def units(self, terms: np.ndarray, requirement: np.ndarray) -> np.ndarray:
-        """Return all units for each term."""
-        return np.tile(requirement.any(axis=0), (len(terms), 1))
+    def costs(self, terms: np.ndarray, cost_model: CostModel) -> CostModel:
+        """Return the cost model of some terms. All terms read all features, so one unit stands for all features."""
+        return CostModel([cost_model.total]).derive(np.ones((len(terms), 1), dtype=bool), 0.0)
 
     def evaluate(self, block: np.ndarray, rows: np.ndarray, first: int, last: int, held: np.ndarray) -> None:
-        """Compare the rows with the support vectors."""
+        """Compute the kernel of the rows and the support vectors."""
         kernel = self.kernel
         shape = (KERNELS[kernel.name], kernel.gamma, kernel.coef0, kernel.degree)
         kernel_values(block, rows, self._padded, self._squares, first, last, *shape, held)
@@ -210,12 +227,12 @@ class TreeTerms(Terms):
 
     @classmethod
     def of(cls, forest: Forest, scaling: Scaling | None, fill: np.ndarray | None) -> "TreeTerms":
-        """Read a forest, each of whose outputs adds to one of the scores."""
+        """Return the terms of a forest; each output is added to one of the scores."""
         weights = (forest.score_of == np.arange(len(forest.base))[:, None]).astype(float)
         return cls(forest, scaling, weights, forest.base.copy(), np.arange(forest.n_outputs), fill)
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """Fill and scale the rows."""
+        """Replace NaN and scale the rows."""
         X = super().prepare(X)
         return X if self.scaling is None else self.scaling.of(X)
 
@@ -229,6 +246,6 @@ class TreeTerms(Terms):
         return self.forest.reads[self.ids[terms]]
 
     def evaluate(self, block: np.ndarray, rows: np.ndarray, first: int, last: int, held: np.ndarray) -> None:
-        """Send the rows down the trees."""
-        active = rows if len(rows) < len(block) else slice(len(block))  # at first all are, and need no copy
+        """Compute the outputs of the trees."""
+        active = rows if len(rows) < len(block) else slice(len(block))  # no copy while all rows are active
         held[active, first:last] = self.forest.outputs(block[active], self.ids[first:last])

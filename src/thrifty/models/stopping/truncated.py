@@ -1,43 +1,79 @@
-"""The budgeted baseline of Pelossof and Ying: the same number of terms for every row (their Algorithm 2)."""
+"""The baseline of Pelossof and Ying (2012): the same number of terms for every row (their Algorithm 2)."""
 
 from numbers import Integral
 from typing import Any, Self
 
 from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.stopping.checkpoints import checkpoint_terms
-from thrifty.models.stopping.estimator import SumClassifier
+from thrifty.models.stopping.estimator import SumClassifier, refuse_bad_parameters
 from thrifty.models.stopping.terms import Terms
 
 
 class TruncatedClassifier(SumClassifier):
-    """A classifier that is a sum of terms, of which only the first so many are evaluated, for every row the same.
+    """A classifier that evaluates the same first terms of a sum for every row.
+
+    The terms are features times weights (linear models), kernels with support vectors (``SVC``), or trees (AdaBoost,
+    gradient boosting, LightGBM, XGBoost, a `Forest`). `AttentiveClassifier` decides the number of terms for each row
+    instead.
 
     Parameters
     ----------
-    estimator : classifier, Forest or None
-        The predictor, as in `AttentiveClassifier`.
-    costs : array-like, dict, CostModel or None
-        What each feature costs to acquire; ``None`` means one unit each.
-    evaluation_cost : float or array-like, default=0
-        What evaluating a term costs beside its features, in the same unit: one number, or one for each term.
-    n_terms : int, float or None
-        How many terms to evaluate, or, if below 1, what share of them; None evaluates all.
-    order : {"greedy", "random", "weight", "cost"} or array of int, default="greedy"
-        Which terms come first.
+    estimator : classifier, Forest or None, default=None
+        The predictor. If it is fitted, it is used unchanged, and ``fit`` learns only the order and the weights of its
+        terms. Otherwise a clone is fitted. It may be a ``Pipeline`` with scalers before the predictor. With more than
+        two classes it needs one score per class: wrap a support vector machine in ``OneVsRestClassifier``. None means
+        logistic regression on standardised columns.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature. A linear term costs its feature, a tree the
+        features that it splits on, and the first support vector all features.
+    evaluation_cost : float or array-like of shape (n_terms,), default=0.0
+        What evaluating a term costs in addition to its features, in the unit of the costs: one number, or one for each
+        term of the predictor.
+    n_terms : int, float or None, default=None
+        Number of terms to evaluate, or, if it is below 1, their share. None means all terms.
+    order : {"greedy", "random", "weight", "cost"} or array-like of int, default="greedy"
+        Order of the terms. "greedy": repeatedly the term with the largest gain in R² of the full score per cost, given
+        the terms before it. "random": a random permutation. "weight": the largest weights first. "cost": repeatedly the
+        term with the largest standard deviation of (weight * value) per cost. An array lists all terms by their numbers
+        in the predictor: columns, support vectors or trees.
     refit : bool, default=True
-        Whether the terms get least-squares weights for what the full score would be, or are left as they are.
-    random_state : int, RandomState or None
-        Decides the random order.
+        Whether the full score is predicted by a least-squares fit on the terms evaluated. False means the plain sum of
+        the terms, with the other terms at their mean.
+    random_state : int, RandomState or None, default=None
+        Random state of the random order.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
     estimator_ : classifier
         The full predictor.
-    order_ : ndarray of int
-        The terms in the order in which they are evaluated.
-    checkpoints_ : ndarray of int
-        Numbers of terms that a capped row can be answered with.
+    chain_ : Chain
+        The terms in order, and the checkpoints.
+    order_ : ndarray of int, shape (n_terms,)
+        The terms in the order of evaluation, as numbered by the predictor.
+    checkpoints_ : ndarray of int, shape (n_checkpoints,)
+        Numbers of terms that a row with a cap can be answered with.
+    deviations_ : ndarray of shape (n_checkpoints,)
+        Root mean square of (full score - expected full score) at each checkpoint.
+    slope_ : float
+        Factor that converts scores to log-odds.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
+    classes_ : ndarray of shape (n_classes,)
+        The classes in the order of the columns of ``predict_proba``.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X has names.
+
+    Notes
+    -----
+    ``acquire(X).exit`` is the number of terms evaluated; -1 for a row that cannot pay for the first checkpoint.
+
+    References
+    ----------
+    R. Pelossof, Z. Ying. Focus of Attention for Linear Predictors. 2012.
 
     Examples
     --------
@@ -71,26 +107,37 @@ class TruncatedClassifier(SumClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
-        """Fit the predictor if it is not, and learn which of its terms to evaluate and how to weigh them.
+        """Fit the predictor if it is not fitted, then learn the order and the weights of its terms.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Training rows. NaN means that a value is unavailable.
         y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
+            Classes.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row; None means 1.
+        qid : array-like of shape (n,), default=None
+            The query of each row. It is checked but not used by this method.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
-        self._refuse_bad_parameters()
+        refuse_bad_parameters(self)
+        is_share = is_number(self.n_terms) and 0 < self.n_terms < 1
+        is_valid = self.n_terms is None or is_whole(self.n_terms, 1) or is_share
+        self._refuse_unless(is_valid, "n_terms", self.n_terms, "a whole number above 0, a share below 1, or None")
         rows = self._validated(X, y, sample_weight, qid)
-        self._learn(rows.X, rows.y, self._targets(rows.y), rows.weight)
+        self._targets(rows.y)
+        self._learn(rows, ends=lambda terms: _ends(terms, self.n_terms), centre=lambda sample: sample.means)
         return self
 
-    def _ends(self, terms: Terms) -> list[int]:
-        wanted = terms.n_terms if self.n_terms is None else self.n_terms
-        if not isinstance(wanted, Integral):
-            wanted = max(1, round(wanted * terms.n_terms))
-        return checkpoint_terms(min(int(wanted), terms.n_terms), None, terms.grain)
 
-    def _refuse_bad_parameters(self) -> None:
-        super()._refuse_bad_parameters()
-        fine = self.n_terms is None or is_whole(self.n_terms, 1) or (is_number(self.n_terms) and 0 < self.n_terms < 1)
-        self._require(fine, "n_terms", "a whole number, a share between 0 and 1, or None")
+def _ends(terms: Terms, n_terms: Any) -> list[int]:
+    """Return the numbers of terms at the checkpoints, up to `n_terms`."""
+    wanted = terms.n_terms if n_terms is None else n_terms
+    if not isinstance(wanted, Integral):
+        wanted = max(1, round(wanted * terms.n_terms))
+    return checkpoint_terms(min(int(wanted), terms.n_terms), None, terms.grain)

@@ -1,4 +1,4 @@
-"""The rows that orders and weights are learnt from."""
+"""The sample of training rows with the values of all terms."""
 
 import numpy as np
 import pytest
@@ -9,18 +9,18 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from thrifty.models.stopping.predictors import read_terms
-from thrifty.models.stopping.sample import Sample, evenly
+from thrifty.models.stopping.term_sample import TermSample, evenly_spaced
 
 X, Y = load_breast_cancer(return_X_y=True)
 X, TARGETS, COUNT = scale(X), 2.0 * Y[:, None] - 1, 1.0 + np.arange(len(X)) % 3
 
 
 def sampled(predictor, rows=X):
-    return Sample.of(read_terms(predictor, 30, np.zeros(30)), rows, TARGETS, COUNT)
+    return TermSample.of(read_terms(predictor, 30, np.zeros(30)), rows, TARGETS, COUNT)
 
 
 def test_rows_that_are_support_vectors_are_left_out():
-    """They are like themselves, which no new row is."""
+    """The kernel of a support vector with itself is larger than with any new row."""
     machine = SVC().fit(X, Y)
     others = np.setdiff1d(np.arange(len(X)), machine.support_)
     assert len(others) > len(X) / 2
@@ -30,13 +30,13 @@ def test_rows_that_are_support_vectors_are_left_out():
     np.testing.assert_array_equal(sample.targets, TARGETS[others])
 
 
-def test_unless_few_others_would_be_left():
+def test_support_vectors_are_kept_if_few_other_rows_are_left():
     machine = SVC(gamma=5.0).fit(X, Y)
     assert len(machine.support_) > len(X) / 2
     assert len(sampled(machine).values) == len(X)
 
 
-def test_moments_count_rows_as_often_as_they_weigh():
+def test_moments_treat_weights_as_repeated_rows():
     sample = sampled(LogisticRegression().fit(X, Y))
     repeated = np.repeat(X, COUNT.astype(int), axis=0)
     np.testing.assert_allclose(sample.means, repeated.mean(axis=0), atol=1e-12)
@@ -44,14 +44,14 @@ def test_moments_count_rows_as_often_as_they_weigh():
     np.testing.assert_allclose(sample.strengths, repeated.std(axis=0) * np.abs(sample.weights[0]))
 
 
-def test_too_many_rows_are_thinned_out_evenly(monkeypatch):
-    monkeypatch.setattr("thrifty.models.stopping.sample.MOST_ROWS", 100)
+def test_of_many_rows_evenly_spaced_ones_are_used_spaced(monkeypatch):
+    monkeypatch.setattr("thrifty.models.stopping.term_sample.MAX_ROWS", 100)
     predictor = LogisticRegression().fit(X, Y)
     for rows in (X, csr_matrix(X)):
         sample = sampled(predictor, rows)
-        np.testing.assert_allclose(sample.scores[:, 0], predictor.decision_function(X[evenly(len(X), 100)]))
+        np.testing.assert_allclose(sample.scores[:, 0], predictor.decision_function(X[evenly_spaced(len(X), 100)]))
 
 
 @pytest.mark.parametrize(("n", "most", "expected"), [(3, 10, [0, 1, 2]), (5, 3, [0, 2, 4]), (1, 5, [0])])
-def test_evenly(n, most, expected):
-    assert evenly(n, most).tolist() == expected
+def test_evenly_spaced(n, most, expected):
+    assert evenly_spaced(n, most).tolist() == expected
