@@ -1,4 +1,4 @@
-"""Attentive prediction: experiments like those of Pelossof and Ying (2010), and the speed-up by early stopping.
+"""Attentive prediction: experiments like those of Pelossof and Ying (2012), and the speed-up by early stopping.
 
 The stop-error is the share of rows whose answer differs from the answer of the full predictor.
 To run a single table: ``python -c "import benchmarks.stopping as b; b.mnist()"``.

@@ -12,7 +12,7 @@ from thrifty import metrics, plots
 PUBLIC = [getattr(thrifty, name) for name in thrifty.__all__]
 DISPLAYS = [getattr(plots, name) for name in plots.__all__]
 CLASSES = [each for each in PUBLIC + DISPLAYS if inspect.isclass(each) and not issubclass(each, Exception)]
-FUNCTIONS = [each for each in PUBLIC if inspect.isfunction(each)] + [getattr(metrics, name) for name in metrics.__all__]
+FUNCTIONS = [each for each in PUBLIC + [getattr(metrics, name) for name in metrics.__all__] if inspect.isfunction(each)]
 ESTIMATORS = [each for each in CLASSES if issubclass(each, BaseEstimator) and not inspect.isabstract(each)]
 VALUES = {
     "Run",
@@ -22,7 +22,6 @@ VALUES = {
     "Promise",
     "Manifest",
     "Outline",
-    "CSTCCriterion",
 }  # users do not make them
 WRAPPERS = {"BudgetSearchCV", "TableModel"}
 

@@ -1,4 +1,4 @@
-"""Plain transcriptions of Pelossof and Ying (2010), Focus of Attention for Linear Predictors. Loops, nothing clever."""
+"""Plain transcriptions of Pelossof and Ying (2012), Focus of Attention for Linear Predictors. Loops, nothing clever."""
 
 import math
 
