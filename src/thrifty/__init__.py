@@ -1,10 +1,10 @@
-"""Prediction on a budget: learn what to acquire, for whom, and when to stop.
+"""Prediction on a budget: learn which features to acquire, for which rows, and when to stop.
 
-    CostModel      what acquiring a set of features costs
-    estimator      learns what to acquire, for whom, and what to answer
-    Session        one row's acquisition: asks for features, is told values, ends with an answer
+    CostModel      cost of acquiring a set of features
+    estimator      learns which features to acquire for which rows, and what to predict
+    Session        acquisition of one row: it asks for features, takes their values, and ends with a prediction
 
-Names are imported on first use, so that ``import thrifty`` costs next to nothing.
+Names are imported on first use, so that ``import thrifty`` is fast.
 """
 
 from importlib import import_module

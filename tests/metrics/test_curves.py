@@ -179,7 +179,7 @@ def test_bad_points_are_named(arguments, message):
 def test_bad_requests_are_refused(problem):
     X, y = problem
     model = Threshold().fit(X, y)
-    with pytest.raises(ValueError, match="caps sweeps one model but models holds 2"):
+    with pytest.raises(ValueError, match="caps is given, but models holds 2 models"):
         cost_curve([model, model], X, y, caps=[1])
     with pytest.raises(ValueError, match="give no point"):
         cost_curve([], X, y)
@@ -193,7 +193,7 @@ def test_bad_requests_are_refused(problem):
         area_under_cost_curve([0], [1])
     with pytest.raises(ValueError, match="score is None"):
         area_under_cost_curve([0])
-    with pytest.raises(ValueError, match="beside a CostCurve"):
+    with pytest.raises(ValueError, match="together with a CostCurve"):
         area_under_cost_curve(CostCurve([1], [1]), [1])
 
 

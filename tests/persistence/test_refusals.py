@@ -50,7 +50,7 @@ def test_an_empty_file(path):
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_a_pickle(path, models, protocol):
     path.write_bytes(pickle.dumps(models["tree"], protocol))
-    refused(path, "is a pickle, which can run anything")
+    refused(path, "is a pickle, which can run arbitrary code")
 
 
 @pytest.mark.parametrize("compress", [0, 3, ("gzip", 3), ("bz2", 3), ("xz", 3)])

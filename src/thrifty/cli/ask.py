@@ -69,7 +69,7 @@ class Questions:
                 new_level = answer if field.levels else None
 
     def tell_evaluation(self, cost: float) -> None:
-        """Tell about a cost that is not the price of a column."""
+        """Print a cost that is not the price of a column."""
         self._out.print(f"evaluation of the model ({self._loaded.amount(cost)}): no column needed")
 
     def _read(self) -> str:
@@ -102,5 +102,5 @@ def problem_with(field: Any, name: str, answer: str) -> str | None:
 
 
 def known_level(field: Any, answer: str) -> str:
-    """Return the level that equals an answer if upper and lower case are ignored; the answer if there is none."""
+    """Return the level that equals an answer if upper and lower case are ignored; the answer if no level does."""
     return next((known for known in field.levels if known.lower() == answer.lower()), answer)

@@ -1,4 +1,4 @@
-"""``thrifty explain``: what a model buys for whom, or the trace of one row."""
+"""``thrifty explain``: what a model buys for which rows, or the trace of one row."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,11 +12,13 @@ ROW_HELP = "Trace one row: its number in --rows, counted from 1, or its values a
 def explain(
     model: Annotated[Path, typer.Argument(help="A model file.")],
     row: Annotated[str | None, typer.Option(help=ROW_HELP)] = None,
-    rows: Annotated[Path | None, typer.Option(help="A table: its rows are counted, or --row is one of them.")] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="A table: show what its rows buy, or trace the row that --row names.")
+    ] = None,
     cap: Annotated[float | None, typer.Option(help="Hard limit on each row's spend.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Explain a model: what it buys for whom. With --row: the trace of one row, step by step."""
+    """Explain a model: what it buys for which rows. With --row: the trace of one row, step by step."""
     from thrifty.cli.loaded_model import LoadedModel
     from thrifty.cli.model_report import print_model
     from thrifty.cli.trace_text import print_trace

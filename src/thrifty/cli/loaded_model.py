@@ -73,12 +73,12 @@ class LoadedModel:
         missing = [name for name in self.names if name not in frame.columns]
         if len(missing) == len(self.names):
             raise ValueError(
-                f"{place}: none of the model's columns is there, only {quoted(list(frame.columns))}. The first line "
-                "must name the columns, separated by comma, semicolon, tab or bar."
+                f"{place}: the table has none of the model's columns; it has {quoted(list(frame.columns))}. The "
+                "first line must name the columns, separated by comma, semicolon, tab or bar."
             )
         if missing and not allow_missing:
             raise ValueError(
-                f"{place}: there is no {quoted(missing)}, which the model may ask for. Add the missing columns, or "
+                f"{place}: the table lacks {quoted(missing)}, which the model may ask for. Add the missing columns, or "
                 "pass --allow-missing to treat them as unavailable."
             )
         return frame.assign(**{name: pd.Series(None, frame.index, dtype=object) for name in missing})[self.names]

@@ -1,4 +1,4 @@
-"""What ``thrifty explain`` tells about a model: facts, outline, and what the rows of a table bought."""
+"""What ``thrifty explain`` prints about a model: facts, outline, and what the rows of a table bought."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,12 +91,12 @@ def print_model(loaded: LoadedModel, rows: Path | None, cap: float | None, *, as
 
 
 def facts(loaded: LoadedModel, outline: Outline) -> list[str]:
-    """Return what the manifest tells, as sentences."""
+    """Return sentences about the model and, from the manifest, about its training and its promise."""
     columns = f"{len(loaded.names)} columns, which cost {loaded.amount(outline.total)} together"
-    told, manifest = [f"{outline.model} on {columns}."], loaded.manifest
+    sentences, manifest = [f"{outline.model} on {columns}."], loaded.manifest
     if manifest and manifest.training and manifest.training["n_rows"]:
-        told.append(f"Fitted on {manifest.training['n_rows']:,} rows on {manifest.training['date'][:10]}.")
-    return [*told, *(promise_sentences(manifest.promise) if manifest and manifest.promise else [])]
+        sentences.append(f"Fitted on {manifest.training['n_rows']:,} rows on {manifest.training['date'][:10]}.")
+    return [*sentences, *(promise_sentences(manifest.promise) if manifest and manifest.promise else [])]
 
 
 def _first_step(loaded: LoadedModel, outline: Outline) -> str:

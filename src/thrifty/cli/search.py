@@ -32,7 +32,7 @@ Confidence = Annotated[float, typer.Option(help="Confidence of the bound on the 
 Jobs = Annotated[int | None, typer.Option(help="Number of fits at a time; -1 means one per core.")]
 Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out, such as an identifier.")]
 Task = Annotated[
-    str | None, typer.Option(help="classification, regression or ranking; found out from the target by default.")
+    str | None, typer.Option(help="classification, regression or ranking; by default it is inferred from the target.")
 ]
 Seed = Annotated[int, typer.Option(help="Random state of the folds and of the methods.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -76,7 +76,7 @@ def read_training_rows(path: Path, target: str, qid: str | None, drop: Sequence[
         if qid:
             refuse_missing_queries(frame[qid], table.place)
         if len(others) == len(table.names):
-            raise ValueError(f"{table.place}: no column is left beside the target. Pass a table with features.")
+            raise ValueError(f"{table.place}: no column is left apart from the target. Pass a table with features.")
         _refuse_decimal_commas(frame.drop(columns=list(drop)), table.place)
     y = _typed_targets(frame[target], task)
     return Rows(frame.drop(columns=list(others)), y, qid=frame[qid].to_numpy() if qid else None)
@@ -104,7 +104,7 @@ def _refuse_decimal_commas(frame: Any, place: str) -> None:
 
 
 def _typed_targets(column: Any, task: str | None) -> Any:
-    """Return the targets as an array of one type; whole numbers become integers, also if a gap had made them floats."""
+    """Return the targets as an array of one type; whole numbers become integers, even if pandas read them as floats."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     values = column.to_numpy()

@@ -116,11 +116,11 @@ def promise_sentences(promise: Mapping[str, Any]) -> list[str]:
     spend, bound = amount(promise["spend"], unit), amount(promise["spend_bound"], unit)
     confidence = f"with {100 * promise['confidence']:g}% confidence below {bound}"
     limit = "" if cap is None else f"; never more than {amount(cap, unit)}"
-    told = f"On average {spend} a row, {confidence}{limit}."
+    spending = f"On average {spend} a row, {confidence}{limit}."
     if budget is not None:
         kept = "At most" if promise["spend_bound"] <= budget else "Misses the budget of"
-        told = f"{kept} {amount(budget, unit)} a row on average: measured {spend}, {confidence}{limit}."
-    return [f"Chosen: {chosen}; {score}, by cross-validation on {promise['n_rows']:,} rows.", told]
+        spending = f"{kept} {amount(budget, unit)} a row on average: measured {spend}, {confidence}{limit}."
+    return [f"Chosen: {chosen}; {score}, by cross-validation on {promise['n_rows']:,} rows.", spending]
 
 
 def settings_text(value: Any) -> str:

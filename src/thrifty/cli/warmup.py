@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 N_ROWS, N_FEATURES = 60, 6
-MASKS = (20_000, 2)  # small numbers of masks are priced without a kernel
+MASKS = (20_000, 2)  # the cost of few masks is computed without a kernel
 
 
 def warmup() -> None:

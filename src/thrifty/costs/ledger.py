@@ -163,12 +163,12 @@ class Ledger:
         Returns
         -------
         Ledger
-            An account of the same state; purchases of one do not change the other.
+            A ledger with the same state. Purchases of one ledger do not change the other.
         """
-        twin = Ledger.__new__(Ledger)
-        twin._units, twin._spent = self._units, self._spent
-        twin._paid, twin._prices = self._paid.copy(), self._prices.copy()
-        return twin
+        duplicate = Ledger.__new__(Ledger)
+        duplicate._units, duplicate._spent = self._units, self._spent
+        duplicate._paid, duplicate._prices = self._paid.copy(), self._prices.copy()
+        return duplicate
 
     def __repr__(self) -> str:
         return f"Ledger({sum(self._paid)} of {len(self._paid)} units paid, {self.spent:.12g} spent)"

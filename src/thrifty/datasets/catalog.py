@@ -1,6 +1,6 @@
 """Loaders of real data sets, which are read from the folder that the environment variable THRIFTY_DATA names.
 
-`load` reads every data set of the table in `sources`. Each data set also has a loader of its own.
+`load` reads every data set of the table in `sources`. Each data set also has its own loader.
 """
 
 from collections.abc import Callable, Sequence

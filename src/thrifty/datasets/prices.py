@@ -1,4 +1,4 @@
-"""Prices of the features of real data sets: published, measured or, if there are none, assumed.
+"""Prices of the features of real data sets: published or measured, and assumed if neither exists.
 
 Published prices of medical tests are those of Turney (1995), Cost-sensitive classification, JAIR 2. Measured prices are
 the seconds of each step of a feature extraction in ASlib (Bischl et al. 2016, Artificial Intelligence 237).

@@ -15,7 +15,8 @@ def choose_cuts(weight, max_bins, cuts):
     ``weight.sum() / max_bins``. It gets a bin of its own, and the other values share the remaining bins.
     """
     heavy = weight * max_bins >= weight.sum()
-    light_weight, n_bins = weight[~heavy].sum(), max(max_bins - heavy.sum(), 1)  # not yet in a bin; bins left for it
+    # weight of the values that are not in a bin yet, and the number of bins that are left for them
+    light_weight, n_bins = weight[~heavy].sum(), max(max_bins - heavy.sum(), 1)
     n_cuts, bin_weight = 0, 0.0
     for k in range(weight.size - 1):
         bin_weight += weight[k]

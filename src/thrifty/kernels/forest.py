@@ -33,9 +33,7 @@ class ForestArrays(NamedTuple):
     left: np.ndarray  # (m,) uint32
     right: np.ndarray  # (m,) uint32
     missing_right: np.ndarray  # (m,) bool, NaN goes to the right child
-    category_set: (
-        np.ndarray
-    )  # (m,) uint32, start of the set of codes that go left in `category_words`; 0: numeric split
+    category_set: np.ndarray  # (m,) uint32, start in `category_words` of the codes that go left; 0: numeric split
     category_words: np.ndarray  # uint64, all sets one after another: the number of words, then the words
     categorical: np.ndarray  # (t,) bool, the tree has a node with a category set
     value: np.ndarray  # (m, k)

@@ -91,7 +91,7 @@ def copy_block(source, target):
 
 @njit(cache=True, nogil=True)
 def write_row(row, spent, n_rounds, bought, spend, exits, acquired):
-    """Write the spend of a row, its last complete round (-1 if there is none) and, if wanted, its features."""
+    """Write the spend of a row, its last complete round (-1 if no round is complete) and, if wanted, its features."""
     spend[row], exits[row] = spent, n_rounds - 1
     if acquired.shape[0]:
         for column in range(bought.size):

@@ -1,4 +1,4 @@
-"""How good the answers are: rankings per query, and scores against what they cost."""
+"""Metrics: ranking metrics by query, and cost curves, which show score against mean spend."""
 
 from thrifty.metrics.curves import CostCurve, area_under_cost_curve, cost_curve
 from thrifty.metrics.ranking import ndcg_at_k, precision_at_k

@@ -1,7 +1,9 @@
-"""What a score costs: points of (mean spend, score), their frontier, and the area under it.
+"""Cost curves: points of (mean spend, score), their frontier, and the area under it.
 
-A curve holds what was measured and nothing else: between two points there is a step, not a line, because
-spending more than one model needs and less than the next one needs buys nothing better than the former.
+A curve is a step function, not a line between its points. The score within a budget b is the best score of the points
+whose mean spend is at most b:
+
+    score(b) = max of score_i over the points i with spend_i <= b
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,11 +31,11 @@ class CostCurve:
     score : array-like of shape (m,)
         Score of each point; finite, larger is better.
     labels : sequence of str, default=None
-        Name of each point; its number when not given.
+        Name of each point. By default its number.
     unit : str, default=""
-        What spend is counted in.
+        Unit of the spend.
     score_name : str, default="score"
-        What the score is.
+        Name of the score.
 
     Examples
     --------
@@ -54,7 +56,7 @@ class CostCurve:
     score_name: str = "score"
 
     def __post_init__(self) -> None:
-        spend, score = _as_points("spend", self.spend), _as_points("score", self.score)
+        spend, score = _checked_numbers("spend", self.spend), _checked_numbers("score", self.score)
         labels = tuple(map(str, range(len(spend)) if self.labels is None else self.labels))
         if not len(spend) == len(score) == len(labels):
             raise ValueError(
@@ -68,10 +70,10 @@ class CostCurve:
 
     @property
     def frontier(self) -> NDArray[np.intp]:
-        """Indices of the non-dominated points by increasing spend, and so by increasing score.
+        """Indices of the points that are not dominated, by increasing spend, and therefore by increasing score.
 
-        A point is dominated when another scores at least as much for at most as much; of equal points the
-        first stays.
+        A point is dominated if another point has at least the same score at no more spend. Of points with equal spend
+        and score, only the first is on the frontier.
         """
         by_spend = np.lexsort((-self.score, self.spend))
         score = self.score[by_spend]
@@ -79,7 +81,9 @@ class CostCurve:
         return by_spend[score > best_before]
 
     def best(self, budget: float) -> int:
-        """Index of the best-scoring point whose mean spend is within the budget, the cheapest if several are.
+        """Return the point with the best score among those whose mean spend is within the budget.
+
+        If several points have this score, the cheapest of them is returned.
 
         Parameters
         ----------
@@ -89,7 +93,12 @@ class CostCurve:
         Returns
         -------
         int
-            Index into ``spend``, ``score`` and ``labels``. A ValueError is raised when no point is within.
+            Index into ``spend``, ``score`` and ``labels``.
+
+        Raises
+        ------
+        ValueError
+            If no point is within the budget.
         """
         frontier = self.frontier
         affordable = frontier[self.spend[frontier] <= budget]
@@ -125,11 +134,11 @@ def cost_curve(
     Parameters
     ----------
     models : estimator, sequence of estimators, or dict of label to estimator
-        Fitted estimators that know what they ``spend(X)``.
+        Fitted estimators with a method ``spend``.
     X : array-like of shape (n, d)
-        Rows to measure on; rows no model was fitted on give honest curves.
+        Rows to measure on. Use rows on which no model was fitted.
     y : array-like of shape (n,)
-        Their true answers.
+        Targets of the rows.
     scoring : str or callable, default=None
         A scikit-learn scorer's name, a callable ``scorer(estimator, X, y)``, or ``"ndcg@k"`` or ``"precision@k"``,
         which need queries. A larger score is better. By default NDCG@5 if queries are given, otherwise accuracy for
@@ -137,9 +146,9 @@ def cost_curve(
     qid : array-like of shape (n,), default=None
         The query of each row.
     caps : iterable of float or None, default=None
-        Hard limits on each row's spend, for one model: one point per cap, None standing for no cap.
+        Hard limits on each row's spend, for a single model: one point per cap. A cap of None means no limit.
     labels : sequence of str, default=None
-        Name of each point. By default the dict's keys, the caps, or the models' class names.
+        Name of each point. By default the keys of the dict, the caps, or the class names of the models.
 
     Returns
     -------
@@ -163,7 +172,7 @@ def cost_curve(
         raise ValueError("models and caps give no point; pass at least one fitted estimator and one cap.")
     estimators = [estimator for _, estimator in points]
     if scoring is None:
-        scoring = _natural_scoring(estimators) if qid is None else "ndcg@5"
+        scoring = _default_scoring(estimators) if qid is None else "ndcg@5"
     scorer, queries = scorer_of(scoring), {} if qid is None else {"qid": qid}
     return CostCurve(
         spend=np.array([np.mean(estimator.spend(X, **queries)) for estimator in estimators]),
@@ -181,27 +190,29 @@ def area_under_cost_curve(
     limits: tuple[float, float] | None = None,
     baseline: float = 0.0,
 ) -> float:
-    """Mean, over budgets, of the best score that was measured within the budget.
+    """Return the mean, over budgets b, of the best score that was measured within b.
 
-    The score to be had for a mean spend of at most b is a step function of b: it rises where a point of the
-    frontier becomes affordable. Nothing is interpolated, so the area rewards only what was measured.
+    With the limits low and high, and the baseline as the score of a mean spend of 0:
+
+        area     = (integral of score(b) over b from low to high) / (high - low)
+        score(b) = max of the baseline and of score_i over the points i with spend_i <= b
 
     Parameters
     ----------
     curve : CostCurve or array-like of shape (m,)
         The curve, or the mean spends of its points.
     score : array-like of shape (m,), default=None
-        Scores of the points when ``curve`` holds their spends.
+        Scores of the points, if ``curve`` holds their spends.
     limits : (float, float), default=None
-        Budgets to average over; by default from 0 to the largest spend. Compare curves over equal limits.
+        Smallest and largest budget. By default 0 and the largest spend. To compare curves, pass the same limits.
     baseline : float, default=0.0
-        Score to be had for nothing. Where no point beats it within the budget it stands in, so pass the score
-        of the best constant answer when scores may be negative.
+        Score of a prediction that spends nothing. It is used for budgets within which no point has a better score. If
+        scores may be negative, pass the score of the best constant prediction.
 
     Returns
     -------
     float
-        Mean height, in the score's own scale.
+        The mean score, in the unit of the scores.
 
     Examples
     --------
@@ -218,9 +229,9 @@ def area_under_cost_curve(
 
 
 class _Capped:
-    """A fitted estimator whose every answer is held to one cap; all else is its own."""
+    """A fitted estimator that predicts and spends under a cap. All other attributes are those of the estimator."""
 
-    _ANSWERS = frozenset({"decision_function", "predict", "predict_proba", "spend"})
+    _CAPPED_METHODS = frozenset({"decision_function", "predict", "predict_proba", "spend"})
 
     def __init__(self, estimator: Any, cap: float | None):
         self._estimator = estimator
@@ -228,7 +239,7 @@ class _Capped:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._estimator, name)
-        if name in self._ANSWERS:  # scorers read the method's __name__
+        if name in self._CAPPED_METHODS:  # scorers read the method's __name__
             return update_wrapper(partial(attribute, cap=self._cap), attribute)
         return attribute
 
@@ -236,7 +247,9 @@ class _Capped:
 def _capped(model: Any, caps: Iterable[float | None]) -> list[tuple[str, Any]]:
     named = _named_models(model)
     if len(named) != 1:
-        raise ValueError(f"caps sweeps one model but models holds {len(named)}; draw one curve per model.")
+        raise ValueError(
+            f"caps is given, but models holds {len(named)} models; expected one. Make one curve per model."
+        )
     estimator = named[0][1]
     return [("no cap" if cap is None else f"cap {cap:g}", _Capped(estimator, cap)) for cap in caps]
 
@@ -255,7 +268,7 @@ def _named_models(models: Any) -> list[tuple[str, Any]]:
     return named
 
 
-def _natural_scoring(estimators: list[Any]) -> str:
+def _default_scoring(estimators: list[Any]) -> str:
     if all(map(is_classifier, estimators)):
         return "accuracy"
     if all(map(is_regressor, estimators)):
@@ -264,7 +277,7 @@ def _natural_scoring(estimators: list[Any]) -> str:
 
 
 def score_name(scoring: str | Callable) -> str:
-    """Return what a score is called in a picture."""
+    """Return the name of a score in plots and tables."""
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     return _SCORE_NAMES.get(name, name.replace("_", " "))
 
@@ -272,21 +285,23 @@ def score_name(scoring: str | Callable) -> str:
 def _common_unit(estimators: list[Any]) -> str:
     units = {getattr(getattr(estimator, "cost_model_", None), "unit", "") for estimator in estimators}
     if len(units) > 1:
-        raise ValueError(f"models spend in different units, {sorted(units)}; a curve has one.")
+        raise ValueError(f"models spend in different units, {sorted(units)}. Pass models with the same unit.")
     return units.pop()
 
 
 def _as_curve(curve: CostCurve | ArrayLike, score: ArrayLike | None) -> CostCurve:
     if isinstance(curve, CostCurve):
         if score is not None:
-            raise ValueError("score is given beside a CostCurve, which has its own; pass one or the other.")
+            raise ValueError(
+                "score is given together with a CostCurve, which has scores already. Pass only one of them."
+            )
         return curve
     if score is None:
         raise ValueError("score is None; expected one score per spend, or a CostCurve as the first argument.")
     return CostCurve(np.asarray(curve), np.asarray(score))
 
 
-def _as_points(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def _checked_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     points = np.array(values, dtype=float)
     if points.ndim != 1 or not points.size:
         raise ValueError(f"{name} has shape {points.shape}; expected one number per point, at least one point.")

@@ -1,8 +1,13 @@
-"""How well scores order the documents of each query: NDCG@k and precision@k.
+"""Ranking metrics: NDCG@k and precision@k of each query, averaged over the queries.
 
-Both are as Xu et al. (JMLR 2014, section 6) use them: gain ``2^y - 1``, discount ``log2(1 + rank)``, one
-value per query, averaged over the queries. Documents with tied scores share the ranks they occupy, which is
-the average over all their orders (McSherry & Najork, ECIR 2008); scikit-learn's ``ndcg_score`` does the same.
+Both are defined as in Xu et al. (JMLR 2014, section 6). With y_r the label of the document at rank r:
+
+    DCG@k       = sum over r = 1..k of (2^y_r - 1) / log2(1 + r)
+    NDCG@k      = DCG@k / (DCG@k of the best possible order)
+    precision@k = (number of relevant documents among ranks 1..k) / k
+
+Documents with equal scores get the average over all their orders (McSherry & Najork, ECIR 2008). scikit-learn's
+``ndcg_score`` does the same.
 """
 
 from typing import Any
@@ -16,18 +21,21 @@ _LARGEST_LABEL = 1000  # 2^1024 overflows a float
 def ndcg_at_k(
     y_true: ArrayLike, y_score: ArrayLike, *, qid: ArrayLike, k: int = 5, average: bool = True
 ) -> float | NDArray[np.float64]:
-    """Normalized discounted cumulative gain of the k best-scored documents of each query.
+    """Return the normalized discounted cumulative gain of the k documents of each query with the best scores.
+
+    NDCG@k is the sum over ranks r = 1..k of (2^y_r - 1) / log2(1 + r), divided by the same sum for the best possible
+    order. y_r is the relevance of the document at rank r.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Relevance of each document: 0 for irrelevant, larger is better. A document gains ``2^y - 1``.
+        Relevance of each document: 0 for irrelevant, larger is better.
     y_score : array-like of shape (n,)
         Scores that rank the documents, best first.
     qid : array-like of shape (n,)
         The query each document belongs to. Rows need not be sorted by query.
     k : int, default=5
-        How many ranks count.
+        Number of ranks that count.
     average : bool, default=True
         Return the mean over queries. Otherwise return one value per query, by increasing query id.
 
@@ -63,7 +71,7 @@ def precision_at_k(
     relevant: float = 1,
     average: bool = True,
 ) -> float | NDArray[np.float64]:
-    """Share of relevant documents among the k best-scored of each query.
+    """Return the share of relevant documents among the k documents of each query with the best scores.
 
     Parameters
     ----------
@@ -74,7 +82,8 @@ def precision_at_k(
     qid : array-like of shape (n,)
         The query each document belongs to. Rows need not be sorted by query.
     k : int, default=5
-        How many ranks count, and the denominator even where a query has fewer documents.
+        Number of ranks that count. The number of relevant documents is divided by k, even if a query has fewer than k
+        documents.
     relevant : float, default=1
         Documents with ``y_true >= relevant`` are relevant.
     average : bool, default=True
@@ -98,7 +107,7 @@ def precision_at_k(
 
 
 def _discounted_gain(gain: NDArray, score: NDArray, query: NDArray, discount: NDArray) -> NDArray:
-    """Per query, the sum of gain times the discount of its rank; tied documents share their ranks."""
+    """Return, for each query, the sum of gain * discount[rank]; documents with equal scores share their ranks."""
     order = np.lexsort((-score, query))
     gain, score, query = gain[order], score[order], query[order]
     new_query = np.append(True, query[1:] != query[:-1])
@@ -107,13 +116,13 @@ def _discounted_gain(gain: NDArray, score: NDArray, query: NDArray, discount: ND
     last = np.append(first[1:], len(gain))
     tied_query = query[first]
     ranks_before = np.flatnonzero(new_query)[tied_query]
-    earned = np.append(0, np.cumsum(discount))  # by the first r ranks; ranks beyond k earn nothing more
-    share = earned.take(last - ranks_before, mode="clip") - earned.take(first - ranks_before, mode="clip")
+    total = np.append(0, np.cumsum(discount))  # total[r]: sum of the discounts of the first r ranks; constant beyond k
+    share = total.take(last - ranks_before, mode="clip") - total.take(first - ranks_before, mode="clip")
     return np.bincount(tied_query, weights=share * np.add.reduceat(gain, first) / (last - first))
 
 
 def _check_documents(y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike) -> tuple[NDArray, ...]:
-    """Labels and scores as floats, and the queries numbered from 0."""
+    """Check the arguments; return labels and scores as floats, and the queries numbered from 0."""
     columns: dict[str, NDArray[Any]] = {
         "y_true": np.asarray(y_true, dtype=float),
         "y_score": np.asarray(y_score, dtype=float),
@@ -131,7 +140,7 @@ def _check_documents(y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike) -> t
 
 
 def _check_k(k: int, n_documents: int) -> int:
-    """How many ranks can matter: k, though never more than there are documents."""
+    """Check k; return the number of ranks that can count, which is at most the number of documents."""
     if not isinstance(k, (int, np.integer)) or k < 1:
         raise ValueError(f"k is {k!r}; expected a whole number of ranks, at least 1.")
     return min(int(k), n_documents)

@@ -31,7 +31,7 @@ def scorer_of(scoring: Any) -> Scorer:
     Parameters
     ----------
     scoring : str or callable
-        ``"ndcg@k"`` or ``"precision@k"``, which need queries, or whatever scikit-learn's ``get_scorer`` accepts.
+        ``"ndcg@k"`` or ``"precision@k"``, which need queries, or anything that scikit-learn's ``get_scorer`` accepts.
 
     Returns
     -------

@@ -72,7 +72,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
 
     @abstractmethod
     def _run(self, X: Any, cap: np.ndarray, qid: np.ndarray | None) -> Run:
-        """Predict a batch; row i may spend at most cap[i]. Most models do not look at the queries."""
+        """Predict a batch; row i may spend at most cap[i]. Most models do not use the queries."""
 
     @abstractmethod
     def _start(self, cap: float) -> Session:
@@ -87,7 +87,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
         summary = "The model decides for each row which columns to buy."
         return self._outlined(columns, summary, uses=columns.unordered_uses())
 
-    # What users call
+    # Public methods
 
     def acquire(self, X: Any, cap: Any = None, *, qid: Any = None) -> Acquisition:
         """Acquire what each row needs, and predict.
@@ -227,16 +227,16 @@ class BudgetedEstimator(BaseEstimator, ABC):
         return Rows(rows.X, rows.y, as_counts(rows.weight), rows.qid)
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
-        """Return the targets of training rows as columns of numbers (n, n_targets); a classifier learns its classes."""
+        """Return the targets of training rows as columns of numbers (n, n_targets); a classifier sets `classes_`."""
         return self._encoded(y)
 
     def _encoded(self, y: np.ndarray) -> np.ndarray:
-        """Return the targets of further rows, whose classes are known, as columns of numbers."""
+        """Return targets as columns of numbers (n, n_targets); a classifier must have `classes_`."""
         return np.asarray(y, dtype=float)[:, None]
 
-    def _refuse_unless(self, fine: bool, name: str, value: Any, expected: str) -> None:
-        """Raise ValueError about a parameter unless its value is fine."""
-        if not fine:
+    def _refuse_unless(self, valid: bool, name: str, value: Any, expected: str) -> None:
+        """Raise ValueError about a parameter unless its value is valid."""
+        if not valid:
             raise ValueError(f"{type(self).__name__}: {name} is {value!r}; expected {expected}.")
 
     def _translate_parameters(self, derivation: Derivation) -> None:
@@ -250,6 +250,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
         return self._answer(shaped)[0], shaped[0]
 
     def _outlined(self, columns: Columns, summary: str, **parts: Any) -> Outline:
+        """Return an outline of this model; `parts` are further fields of `Outline`."""
         return Outline(type(self).__name__, summary, columns.costs.unit, columns.costs.total, **parts)
 
     def _feature_ids(self) -> Sequence[Feature]:
@@ -273,7 +274,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
         )
 
     def _row_caps(self, cap: Any, n_rows: int) -> np.ndarray:
-        """Return one limit per row; infinity where there is none."""
+        """Return one limit per row; infinity for rows without a limit."""
         if cap is None:
             return np.full(n_rows, np.inf)
         caps = np.asarray(cap)
@@ -301,7 +302,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
                 f"{X[row, column]}. Pass finite numbers, or NaN for what is unavailable."
             )
 
-    # What scikit-learn asks for
+    # Hooks of scikit-learn
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ from thrifty.models.rows import Rows
 
 
 def given_rows(estimator: Any, given: Any) -> Rows:
-    """Check the rows that the user passes for validation: a tuple (X, y) or (X, y, qid)."""
+    """Check and return the rows that the user passes for validation: a tuple (X, y) or (X, y, qid)."""
     owner, scoring = type(estimator).__name__, estimator.scoring
     if not isinstance(given, tuple | list) or len(given) not in (2, 3):
         raise ValueError(f"{owner}: validation is {given!r}; expected a tuple (X, y) or (X, y, qid).")

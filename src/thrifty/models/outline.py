@@ -29,7 +29,7 @@ class Stage:
     cost : float
         What these columns cost.
     paid : float
-        What rows have paid in all, this stage included.
+        What rows have paid up to and including this stage.
     share : float or None
         Share of the rows that get here, if rows were given.
     rule : str or None
@@ -78,7 +78,7 @@ class Outline:
     model : str
         Name of the model's class.
     summary : str
-        How such a model works, in a sentence.
+        A sentence about how such a model works.
     unit : str
         The unit of all amounts.
     total : float
@@ -127,9 +127,9 @@ class Outline:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that an outline speaks of.
+    """The columns that an outline names.
 
-    A model may read columns that are derived from those that are bought, such as levels of a category.
+    A model may read columns that are derived from the columns that are bought, such as levels of a category.
 
     Attributes
     ----------
@@ -175,15 +175,15 @@ class Columns:
 
 def describe_stage(stage: Stage, unit: str) -> str:
     """Return a sentence about a stage, with amounts in this unit."""
-    told = f"{stage.who}: "
+    text = f"{stage.who}: "
     if stage.buys:
-        told += f"buy {', '.join(stage.buys)} for {amount(stage.cost, unit)}"
-        told += f", {amount(stage.paid, unit)} in all" if stage.paid != stage.cost else ""
+        text += f"buy {', '.join(stage.buys)} for {amount(stage.cost, unit)}"
+        text += f", {amount(stage.paid, unit)} in all" if stage.paid != stage.cost else ""
     elif stage.rule is not None:
-        told += "buy nothing more"
+        text += "buy nothing more"
     if stage.rule is None:
-        told += " and answer" if stage.buys else "answer"
-    return told + (f" ({stage.share:.0%} of rows)" if stage.share is not None else "")
+        text += " and answer" if stage.buys else "answer"
+    return text + (f" ({stage.share:.0%} of rows)" if stage.share is not None else "")
 
 
 def _stage_lines(stage: Stage, unit: str, indent: str) -> list[str]:
@@ -195,10 +195,10 @@ def _stage_lines(stage: Stage, unit: str, indent: str) -> list[str]:
 
 
 def _stage_item(stage: Stage, unit: str) -> str:
-    told = escape(describe_stage(stage, unit))
+    text = escape(describe_stage(stage, unit))
     rule = f"<br><code>{escape(stage.rule)}?</code>" if stage.rule is not None else ""
     children = "".join(_stage_item(child, unit) for child in stage.children)
-    return f"<li>{told}{rule}{f'<ul>{children}</ul>' if children else ''}</li>"
+    return f"<li>{text}{rule}{f'<ul>{children}</ul>' if children else ''}</li>"
 
 
 def _when(use: Use, counted_in: str | None) -> str:

@@ -55,7 +55,7 @@ def as_counts(weight: np.ndarray) -> np.ndarray:
 
 
 def checked_queries(qid: Any, n_rows: int, owner: str) -> np.ndarray | None:
-    """Return the queries as an array with one entry per row, or None if there are none.
+    """Return the queries as an array with one entry per row, or None if no queries are given.
 
     Raises
     ------

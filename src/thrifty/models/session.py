@@ -60,7 +60,7 @@ class Stop:
 
 
 class Session(ABC):
-    """The acquisition of one row, driven by calls of :meth:`next` and :meth:`observe` in turn.
+    """The acquisition of one row, driven by alternating calls of :meth:`next` and :meth:`observe`.
 
     The sum of the costs of all steps that were observed is always `spend`, and at the end it is what batch prediction
     charges the same row.
@@ -82,7 +82,7 @@ class Session(ABC):
 
     def __init__(self) -> None:
         self._step: Acquire | Stop | None = None
-        self._told: dict[Feature, Any] = {}
+        self._observed: dict[Feature, Any] = {}
 
     def next(self) -> Acquire | Stop:
         """Return the current step; it stays the same until its features have been observed.
@@ -95,8 +95,8 @@ class Session(ABC):
         """
         if self._step is None:
             self._step = self._plan()
-        if self._told and isinstance(self._step, Acquire):
-            return Acquire(tuple(f for f in self._step.features if f not in self._told), 0.0)
+        if self._observed and isinstance(self._step, Acquire):
+            return Acquire(tuple(f for f in self._step.features if f not in self._observed), 0.0)
         return self._step
 
     def observe(self, values: Mapping[Any, Any]) -> None:
@@ -110,23 +110,23 @@ class Session(ABC):
         """
         if not isinstance(self._step, Acquire):
             raise SessionError(f"nothing is being asked for, got {list(values)}. Call next() first.")
-        told = {**self._told, **values} if self._told else values
+        observed = {**self._observed, **values} if self._observed else values
         asked = self._step.features
-        if len(told) != len(asked) or (complete := _in_order(told, asked)) is None:
-            self._observe_part(told, asked)
+        if len(observed) != len(asked) or (complete := _in_order(observed, asked)) is None:
+            self._observe_part(observed, asked)
         else:
             self._receive(self._read_all(asked, complete))
-            self._step, self._told = None, {}
+            self._step, self._observed = None, {}
 
-    def _observe_part(self, told: Mapping[Any, Any], asked: Sequence[Feature]) -> None:
-        if unasked := [f for f in told if f not in asked]:
+    def _observe_part(self, observed: Mapping[Any, Any], asked: Sequence[Feature]) -> None:
+        if unasked := [f for f in observed if f not in asked]:
             raise SessionError(f"observed {unasked}, but asked for {list(asked)}. Observe what is asked for.")
-        for feature, value in told.items():
+        for feature, value in observed.items():
             self._read(feature, value)
-        self._told = dict(told)
+        self._observed = dict(observed)
 
     def _read_all(self, features: Sequence[Feature], values: list[Any]) -> list[Any]:
-        """Check the values one by one only if their sum shows that one is missing or not a finite number."""
+        """Return the values as `_read` does; read single values only if their sum is not a finite number."""
         try:
             plain = math.isfinite(math.fsum(values))
         except (TypeError, ValueError, OverflowError):
@@ -190,8 +190,9 @@ def drive(session: Session, fetch: Callable[[Any], Any]) -> Stop:
     return step
 
 
-def _in_order(told: Mapping[Any, Any], asked: Sequence[Feature]) -> list[Any] | None:
+def _in_order(observed: Mapping[Any, Any], asked: Sequence[Feature]) -> list[Any] | None:
+    """Return the observed values in the order of the features asked for; None if one is missing."""
     try:
-        return [told[f] for f in asked]
+        return [observed[f] for f in asked]
     except KeyError:
         return None

@@ -1,4 +1,4 @@
-"""The contract by task: classification, regression and ranking."""
+"""Base classes of estimators for each task: classification, regression and ranking."""
 
 from typing import Any
 
@@ -88,7 +88,10 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
         return self.acquire(X, cap, qid=qid).score
 
     def predict_proba(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
-        """Return calibrated class probabilities, columns in the order of ``classes_``.
+        """Return class probabilities, columns in the order of ``classes_``.
+
+        With the scores s of ``decision_function``, the probability of the second of two classes is
+        1 / (1 + exp(-s)). With more classes, that of class k is exp(s_k) / sum over classes j of exp(s_j).
 
         Parameters
         ----------

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-MAX_BYTES = 2**25  # a hash of more bytes would take noticeable time beside a fast fit
+MAX_BYTES = 2**25  # a hash of more bytes would take long compared with a fast fit
 _with_fingerprint: ContextVar[bool] = ContextVar("with_fingerprint", default=True)
 
 

@@ -17,9 +17,9 @@ from thrifty.persistence.errors import refuse_unless
 MANIFEST, MODEL = "manifest.json", "model.skops"
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed time, so that the same members give the same file
 ENCRYPTED = 1
-COMPRESSED = "compressed, possibly a pickle of joblib, which can run anything"
+COMPRESSED = "compressed, possibly a pickle of joblib, which can run arbitrary code"
 OTHER_FILES = {
-    b"\x80": "a pickle, which can run anything",
+    b"\x80": "a pickle, which can run arbitrary code",
     b"x": COMPRESSED,
     b"\x1f\x8b": COMPRESSED,
     b"BZh": COMPRESSED,

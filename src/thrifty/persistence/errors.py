@@ -24,7 +24,7 @@ def one_line(error: BaseException) -> str:
     return f"{type(error).__name__}{message and f': {message}'}"
 
 
-def refuse_unless(fine: Any, message: str) -> None:
-    """Raise ModelFileError with this message unless `fine` is true."""
-    if not fine:
+def refuse_unless(condition: Any, message: str) -> None:
+    """Raise ModelFileError with this message unless the condition holds."""
+    if not condition:
         raise ModelFileError(message)

@@ -53,8 +53,8 @@ def save(model: Any, path: PathLike) -> Path:
     >>> heart = load_heart()
     >>> model = ASTCClassifier(costs=heart.costs).fit(heart.X, heart.y)
     >>> with TemporaryDirectory() as folder:
-    ...     twin = load(save(model, Path(folder, "heart.thrifty")))
-    >>> bool((twin.spend(heart.X) == model.spend(heart.X)).all())
+    ...     loaded = load(save(model, Path(folder, "heart.thrifty")))
+    >>> bool((loaded.spend(heart.X) == model.spend(heart.X)).all())
     True
     """
     path = Path(path)
@@ -97,7 +97,7 @@ def load(path: PathLike) -> Any:
     ...     load(file.name)
     Traceback (most recent call last):
         ...
-    thrifty.exceptions.ModelFileError: ...pkl: the file is a pickle, which can run anything. Only files that ...
+    thrifty.exceptions.ModelFileError: ...pkl: the file is a pickle, which can run arbitrary code. Only ...
     """
     return load_with_manifest(path)[0]
 

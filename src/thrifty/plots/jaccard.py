@@ -42,7 +42,7 @@ class JaccardDisplay:
     names : sequence of str
         Names of the classifiers.
     notes : sequence of str, default=None
-        A second line of text for each classifier, shown at the left below its name. None shows none.
+        A second line of text for each classifier, shown at the left below its name. None shows only the names.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from thrifty.models.stopping.curves import StopErrorCurve, attentive_curve, trun
 from thrifty.plots.axes import new_axes, show_legend, style_axes
 from thrifty.plots.fitted import check_fitted
 
-MAX_STOP_ERROR = 0.3  # upper end of the axis; models with larger stop-errors are of no use
+MAX_STOP_ERROR = 0.3  # upper end of the axis; models with larger stop-errors are not useful
 
 
 class StopErrorDisplay:

@@ -4,7 +4,7 @@ from typing import Any
 
 
 def children(tree: Any, node: int) -> tuple[int, ...]:
-    """Return the children of a node, upper child first; a pass-through node has one child."""
+    """Return the children of a node, upper child first; one child if all rows go to the same child."""
     return tuple(dict.fromkeys(int(child) for child in (tree.upper[node], tree.lower[node]) if child >= 0))
 
 

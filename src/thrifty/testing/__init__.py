@@ -1,4 +1,4 @@
-"""Checks that ship with the package: what an estimator must do to be trusted with a budget."""
+"""Checks of estimators. Every estimator of the package passes them, and estimators written elsewhere should."""
 
 from thrifty.testing.checks import CHECKS, check_estimator, public_estimators
 

@@ -5,7 +5,7 @@ Each check takes an unfitted estimator and raises AssertionError if the contract
     from thrifty.testing import check_estimator
     check_estimator(MyClassifier())
 
-One parametrised test runs every public estimator through every check, and through scikit-learn's own.
+One parametrised test runs every check, and the checks of scikit-learn, on every public estimator.
 """
 
 import copy
@@ -40,8 +40,20 @@ Check = Callable[[Any], None]
 
 
 def check_estimator(estimator: Any) -> None:
-    """Run scikit-learn's checks and all of the package's on an unfitted estimator.
+    """Run the checks of scikit-learn and of this package on an unfitted estimator.
 
+    Parameters
+    ----------
+    estimator : BudgetedEstimator
+        It is cloned and fitted.
+
+    Raises
+    ------
+    AssertionError
+        If a check fails. A check of scikit-learn may raise another exception.
+
+    Examples
+    --------
     >>> from thrifty import CostWeightedL1Regressor
     >>> check_estimator(CostWeightedL1Regressor())
     """
@@ -51,7 +63,7 @@ def check_estimator(estimator: Any) -> None:
 
 
 def public_estimators() -> list[type]:
-    """Return every estimator class that `thrifty` exports and that can be made without arguments."""
+    """Return every estimator class that `thrifty` exports and whose parameters all have defaults."""
     import thrifty
 
     exported = (getattr(thrifty, name) for name in thrifty.__all__)
@@ -68,7 +80,7 @@ def _requires(each: type) -> list[str]:
 
 
 def check_batch_equals_session(estimator: Any) -> None:
-    """A session acquires, pays and answers exactly what batch prediction does, under every cap."""
+    """Check that a session acquires, spends and predicts exactly what batch prediction does, under every cap."""
     for model, X in _fitted(estimator):
         for cap in (None, *CAPS):
             batch = model.acquire(X[:40], cap)
@@ -81,11 +93,11 @@ def _compare_session(model: Any, row: np.ndarray, cap: float | None, batch: Any,
     session, announced = model.session(cap), 0.0
     while isinstance(step := session.next(), Acquire):
         assert step.features or step.cost, f"row {i}: session announced a step without features and without cost"
-        told = step.features if at_once else step.features[:1]
-        asked += told
+        observed = step.features if at_once else step.features[:1]
+        asked += observed
         announced += step.cost
-        session.observe({feature: row[feature] for feature in told})
-        if len(told) == len(step.features):  # the step is complete
+        session.observe({feature: row[feature] for feature in observed})
+        if len(observed) == len(step.features):  # the step is complete
             np.testing.assert_allclose(announced, session.spend, rtol=1e-12, atol=1e-12, err_msg=f"row {i}")
     assert set(asked) == set(np.flatnonzero(batch.acquired[i])), f"row {i}: session acquired {asked}"
     assert len(asked) == len(set(asked)), f"row {i}: session asked twice in {asked}"
@@ -97,24 +109,24 @@ def _compare_session(model: Any, row: np.ndarray, cap: float | None, batch: Any,
 
 
 def check_unavailable(estimator: Any) -> None:
-    """What is unavailable in a session counts as NaN does in a batch, is not asked for again, and does not stop it."""
+    """Check that a session treats an unavailable feature as a batch treats NaN, and does not ask for it again."""
     random = np.random.default_rng(3)
     for X, y in _problems(estimator):
-        every_other = np.arange(N_FEATURES) % 2 == 0  # what training never missed may be missing later
-        some_gone = every_other & (random.random(X.shape) < 0.3)
-        model = _with_costs(estimator, _costs()).fit(np.where(some_gone, np.nan, X), y)
-        gone = random.random((40, N_FEATURES)) < np.linspace(0.1, 1.0, 40)[:, None]
+        every_other = np.arange(N_FEATURES) % 2 == 0  # other columns are missing only in prediction
+        missing_in_training = every_other & (random.random(X.shape) < 0.3)
+        model = _with_costs(estimator, _costs()).fit(np.where(missing_in_training, np.nan, X), y)
+        missing = random.random((40, N_FEATURES)) < np.linspace(0.1, 1.0, 40)[:, None]
         rows = X[:40].astype(object)
-        rows[gone] = None
+        rows[missing] = None
         for cap in (None, *CAPS):
             batch = model.acquire(rows.astype(float), cap)
-            assert np.isfinite(batch.score).all(), "an answer is not finite where features are unavailable"
+            assert np.isfinite(batch.score).all(), "a score is not finite although unavailable features are allowed"
             for i, row in enumerate(rows):
                 _compare_session(model, row, cap, batch, i, at_once=i % 2 == 0)
 
 
 def check_cap_holds(estimator: Any) -> None:
-    """No row ever spends more than its cap, and a row that may spend nothing is answered."""
+    """Check that no row spends more than its cap, and that a row with a cap of 0 gets a prediction."""
     for model, X in _fitted(estimator):
         for cap in CAPS:
             assert (model.spend(X, cap) <= cap).all(), f"spend exceeds cap {cap}"
@@ -122,11 +134,11 @@ def check_cap_holds(estimator: Any) -> None:
         assert (model.spend(X, caps) <= caps).all(), "spend exceeds a cap given per row"
         assert len(model.predict(X, cap=0)) == len(X)
         own = model.spend(X)
-        np.testing.assert_array_equal(model.spend(X, own), own, err_msg="a cap of what a row spends changes its spend")
+        np.testing.assert_array_equal(model.spend(X, own), own, err_msg="a cap equal to the spend of a row changes it")
 
 
 def check_spend_is_what_was_acquired(estimator: Any) -> None:
-    """Spend is a recount of the units behind each row's features, each unit once, plus a number of evaluations."""
+    """Check that the spend is the cost of the units of the acquired features, each once, plus whole evaluations."""
     for model, X in _fitted(estimator):
         for cap in (None, *CAPS):
             acquisition = model.acquire(X, cap)
@@ -145,17 +157,17 @@ def _recount(cost_model: CostModel, mask: np.ndarray) -> float:
 
 
 def check_no_peeking(estimator: Any) -> None:
-    """Poisoning with NaN every value that was not acquired changes nothing."""
+    """Check that nothing changes if every value that was not acquired is set to NaN."""
     for model, X in _fitted(estimator):
         for cap in (None, *CAPS):
-            honest = model.acquire(X, cap)
-            poisoned = model.acquire(np.where(honest.acquired, X, np.nan), cap)
+            expected = model.acquire(X, cap)
+            found = model.acquire(np.where(expected.acquired, X, np.nan), cap)
             for name in ("prediction", "score", "acquired", "spend", "exit"):
-                np.testing.assert_array_equal(getattr(poisoned, name), getattr(honest, name), err_msg=name)
+                np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 
 
 def check_column_order_is_immaterial(estimator: Any) -> None:
-    """Permuting the columns together with their costs permutes what is acquired and changes nothing else."""
+    """Check that permuting columns together with their costs permutes `acquired` and changes nothing else."""
     order = np.random.default_rng(5).permutation(N_FEATURES)
     for X, y in _problems(estimator):
         costs = _costs()
@@ -167,7 +179,7 @@ def check_column_order_is_immaterial(estimator: Any) -> None:
 
 
 def check_unit_of_cost_is_immaterial(estimator: Any) -> None:
-    """Costs in cents instead of dollars, with everything stated per cost restated, give the same model."""
+    """Check that costs in cents, with all parameters that are amounts converted, give the same model as dollars."""
     for X, y in _problems(estimator):
         dollars = _with_costs(estimator, _costs()).fit(X, y).acquire(X)
         cents = _in_cents(_with_costs(estimator, _costs(scale=100))).fit(X, y).acquire(X)
@@ -177,10 +189,11 @@ def check_unit_of_cost_is_immaterial(estimator: Any) -> None:
 
 
 def _in_cents(estimator: Any) -> Any:
+    """Convert the parameters that are amounts, or weights per unit of cost, from dollars to cents."""
     parameters = estimator.get_params(deep=False)
     if isinstance(estimator, TableModel):
         estimator.set_params(estimator=_in_cents(estimator.estimator))
-    relative = getattr(estimator, "_relative_cost_weight", False)  # to the cost of everything, not to the unit
+    relative = getattr(estimator, "_relative_cost_weight", False)  # relative to the cost of all features
     if parameters.get("cost_weight") is not None and not relative:
         estimator.set_params(cost_weight=parameters["cost_weight"] / 100)
     for name in ("node_budget", "price_limits", "budget", "cap"):
@@ -190,33 +203,36 @@ def _in_cents(estimator: Any) -> Any:
 
 
 def check_copies_agree(estimator: Any) -> None:
-    """Pickled and deep-copied models predict and spend the same; a clone is unfitted with equal parameters."""
+    """Check that pickled and deep-copied models predict and spend the same, and that a clone has equal costs."""
     for model, X in _fitted(estimator):
         expected = model.acquire(X)
-        for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-            np.testing.assert_array_equal(twin.acquire(X).score, expected.score)
-            np.testing.assert_array_equal(twin.spend(X), expected.spend)
+        for duplicate in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            np.testing.assert_array_equal(duplicate.acquire(X).score, expected.score)
+            np.testing.assert_array_equal(duplicate.spend(X), expected.spend)
         assert clone(model).get_params()["costs"] == model.get_params()["costs"]
 
 
 def check_files_agree(estimator: Any) -> None:
-    """A model saved and loaded acquires, pays and answers the same; files trust no classes but those of thrifty."""
+    """Check that a model that is saved and loaded acquires, spends and predicts the same.
+
+    Estimators of other packages are skipped, because files may contain only classes of thrifty.
+    """
     if not type(estimator).__module__.startswith("thrifty."):
         return
     for model, X in _fitted(estimator):
         with TemporaryDirectory() as folder:
-            twin = load(save(model, Path(folder, "model.thrifty")))
-        assert repr(twin.get_params()) == repr(model.get_params())
+            loaded = load(save(model, Path(folder, "model.thrifty")))
+        assert repr(loaded.get_params()) == repr(model.get_params())
         for cap in (None, *CAPS):
-            expected, found = model.acquire(X, cap), twin.acquire(X, cap)
+            expected, found = model.acquire(X, cap), loaded.acquire(X, cap)
             for name in ("prediction", "score", "acquired", "spend", "exit"):
                 np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
             for i in range(10):
-                _compare_session(twin, X[i], cap, expected, i)
+                _compare_session(loaded, X[i], cap, expected, i)
 
 
 def check_seed_decides(estimator: Any) -> None:
-    """Fitting twice with the same seed gives the same bits."""
+    """Check that two fits with the same random state give exactly the same scores and spends."""
     for X, y in _problems(estimator):
         first, second = (_with_costs(estimator, _costs()).fit(X, y).acquire(X) for _ in range(2))
         np.testing.assert_array_equal(first.score, second.score)
@@ -224,7 +240,7 @@ def check_seed_decides(estimator: Any) -> None:
 
 
 def check_names_are_understood(estimator: Any) -> None:
-    """Costs by name find their columns in any order, and sessions speak in names."""
+    """Check that costs are matched with columns by name, in any order, and that sessions use the names."""
     pandas = _optional("pandas")
     if pandas is None:
         return
@@ -240,7 +256,7 @@ def check_names_are_understood(estimator: Any) -> None:
 
 
 def check_queries_are_understood(estimator: Any) -> None:
-    """Queries are accepted everywhere, and by models that predict a number they mean a ranking to be scored."""
+    """Check that all methods accept queries, and that `score` of models that predict numbers is then NDCG@5."""
     for X, y in _problems(estimator):
         qid = np.arange(len(X)) // 12
         model = _with_costs(estimator, _costs()).fit(X, y, qid=qid)
@@ -255,7 +271,7 @@ def check_queries_are_understood(estimator: Any) -> None:
 
 
 def _error_of(call: Callable[[], Any]) -> str:
-    """Return the message of the ValueError that a call raises, empty if it raises none."""
+    """Return the message of the ValueError that a call raises; empty if it does not raise one."""
     try:
         call()
     except ValueError as error:
@@ -264,7 +280,7 @@ def _error_of(call: Callable[[], Any]) -> str:
 
 
 def check_describes_itself(estimator: Any) -> None:
-    """A fitted model has a record of its training and an outline, and finds itself consistent."""
+    """Check that a fitted model has a record of its training and an outline, and passes `refuse_unsound`."""
     for model, X in _fitted(estimator):
         assert model.training_.n_rows == len(X)
         model.refuse_unsound()
@@ -299,7 +315,7 @@ def _costs(scale: float = 1.0) -> CostModel:
 
 
 def _problems(estimator: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the data sets that suit the estimator: two classes (and four if it may), a regression, or a ranking."""
+    """Return data sets for the task of the estimator; a classifier gets two classes, and four if it supports them."""
     random = np.random.default_rng(11)
     X = random.normal(size=(N_ROWS, N_FEATURES)) + random.normal(size=(N_ROWS, 1))
     X *= 1.0 + np.arange(N_FEATURES)
@@ -320,7 +336,7 @@ def _with_costs(estimator: Any, costs: Any) -> Any:
 
 
 def _with_evaluation_cost(estimator: Any) -> Any:
-    """Return the estimator with an evaluation cost, wherever it has a parameter for one."""
+    """Return a clone whose parameters named evaluation_cost, nested ones included, are EVALUATION_COST."""
     return clone(estimator).set_params(**dict.fromkeys(_evaluation_parameters(estimator), EVALUATION_COST))
 
 
@@ -329,7 +345,7 @@ def _evaluation_parameters(estimator: Any) -> list[str]:
 
 
 def _evaluation_costs(estimator: Any) -> bool:
-    """Tell whether evaluation costs something: by a parameter of the estimator, or by its feature map."""
+    """Tell whether evaluation can cost something, because of a parameter of the estimator or its feature map."""
     feature_map = estimator.get_params().get("feature_map")
     return bool(_evaluation_parameters(estimator)) or bool(getattr(feature_map, "evaluation_costs", 0.0))
 

@@ -40,7 +40,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
 
     Each method is tried with settings from cheap to expensive, and all settings are cross-validated. Among the points
     whose mean spend is within the budget with the given confidence, the one with the best score is fitted on all rows.
-    No trade-off parameter of a method has to be known: the budget is stated in the unit of the costs.
+    The budget is stated in the unit of the costs, so users need not know the trade-off parameters of the methods.
 
     Parameters
     ----------
@@ -249,21 +249,21 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     _refuse_unless = BudgetedEstimator._refuse_unless
 
     def _refuse_bad_parameters(self) -> None:
-        def check(name: str, fine: bool, expected: str) -> None:
-            self._refuse_unless(fine, name, getattr(self, name), expected)
+        def check(name: str, valid: bool, expected: str) -> None:
+            self._refuse_unless(valid, name, getattr(self, name), expected)
 
         for name in ("budget", "cap"):
             value = getattr(self, name)
             check(name, value is None or is_number(value, 0), "a number of at least 0, or None")
         check("confidence", is_number(self.confidence) and 0 < self.confidence < 1, "a share between 0 and 1")
         check("cv", is_whole(self.cv, 2) or hasattr(self.cv, "split"), "at least 2, or a splitter")
-        few = self.max_rows is None or is_whole(self.max_rows, 1)
-        check("max_rows", few, "a whole number of at least 1, or None")
+        valid = self.max_rows is None or is_whole(self.max_rows, 1)
+        check("max_rows", valid, "a whole number of at least 1, or None")
         check("task", self.task is None or self.task in TASKS, f"None or one of {', '.join(TASKS)}")
         if self.scoring is not None:
             scorer_of(self.scoring)
 
-    # What scikit-learn asks for
+    # Hooks of scikit-learn
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "frontier_")

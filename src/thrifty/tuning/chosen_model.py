@@ -103,7 +103,7 @@ class ChosenModelMixin:
 
     @available_if(_chosen_has("predict_proba"))
     def predict_proba(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
-        """Return calibrated class probabilities, columns in the order of ``classes_``.
+        """Return class probabilities, columns in the order of ``classes_``.
 
         Parameters
         ----------

@@ -131,7 +131,7 @@ def by_preference(table: pd.DataFrame, budget: float | None) -> np.ndarray:
 
 
 def cv_results(table: pd.DataFrame, points: Sequence[Sequence[Measurement]]) -> dict[str, np.ndarray]:
-    """Return the points in the form of ``cv_results_`` of scikit-learn's searches, with spends beside the scores."""
+    """Return the points in the form of ``cv_results_`` of scikit-learn's searches, with the spends added."""
     score, spend = _by_fold(points, "score"), _by_fold(points, "spend")
     ranks = (-table["score"]).rank(method="min", na_option="bottom").astype(int).to_numpy()
     return {

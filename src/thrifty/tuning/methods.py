@@ -58,7 +58,7 @@ def _every_task(stem: str, ranker: str | None = None) -> dict[Task, str]:
 
 
 def along_the_path(estimator: Any, problem: Problem, *, n_points: int) -> list[Setting]:
-    """Return cost weights, evenly spaced in the list that the estimator itself would try."""
+    """Return cost weights, evenly spaced in the list of the estimator's `usual_cost_weights`."""
     priced = clone(estimator).set_params(costs=problem.derived_costs)
     usual = priced.usual_cost_weights(problem.rows.X, problem.rows.y)
     chosen = np.unique(np.linspace(0, len(usual) - 1, n_points).round().astype(int))
@@ -92,7 +92,7 @@ def charged_boosting(estimator: Any, problem: Problem) -> list[Setting]:
 
 
 def relative_cost_weights(estimator: Any, problem: Problem) -> list[Setting]:
-    """Return cost weights from the range that the paper uses."""
+    """Return three cost weights from the range that the paper uses, relative to the cost of all columns."""
     return [{"cost_weight": weight} for weight in (1.0, 0.3, 0.1)]
 
 
@@ -103,7 +103,7 @@ def ranked_caps(estimator: Any, problem: Problem) -> list[Setting]:
 
 
 def error_rates(estimator: Any, problem: Problem) -> list[Setting]:
-    """Return rates at which early predictions may differ from full ones."""
+    """Return values of delta: the rate at which early predictions may differ from full predictions."""
     return [{"delta": delta} for delta in (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)]
 
 
@@ -113,7 +113,7 @@ def sample_sizes(estimator: Any, problem: Problem) -> list[Setting]:
 
 
 def distances(estimator: Any, problem: Problem) -> list[Setting]:
-    """Return distances to the best documents beyond which a document leaves early."""
+    """Return values of s: the distance to the best documents at which a document exits early."""
     return [{"s": s} for s in (0.05, 0.1, 0.2, 0.5, 1.0)]
 
 

@@ -39,7 +39,7 @@ class Task(StrEnum):
 
     @classmethod
     def of(cls, y: np.ndarray, qid: Any = None, wanted: str | None = None, estimators: Sequence[Any] = ()) -> Task:
-        """Return the task that the user wants, or else that of the estimators, or else that of the targets."""
+        """Return the task that the user wants; if it is None, the task of the estimators, else of the targets."""
         kind = wanted or _kind_of_estimators(estimators) or _kind_of_targets(y, qid)
         if kind == "classification":
             return cls.BINARY if len(np.unique(y)) <= 2 else cls.MULTICLASS
@@ -52,7 +52,7 @@ class Task(StrEnum):
 
     @property
     def default_scoring(self) -> str:
-        """The scoring if the user names none."""
+        """The scoring that is used if the user does not pass one."""
         if self.has_classes:
             return "accuracy"
         return "r2" if self is Task.REGRESSION else "ndcg@5"

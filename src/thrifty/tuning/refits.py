@@ -1,4 +1,4 @@
-"""Fitting points of the frontier on all rows, and checking that they still keep to the budget."""
+"""Fitting points of the frontier on all rows, and checking that they stay within the budget there."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -15,7 +15,7 @@ Fold = tuple[np.ndarray, np.ndarray]  # positions of the rows to fit, and of the
 
 
 def sample(rows: Rows, n_rows: int | None, *, stratify: bool, random_state: Any) -> Rows:
-    """Draw about `n_rows` rows at random, in their order; return all rows if there are not more.
+    """Draw about `n_rows` rows at random and keep their order; return all rows if there are at most `n_rows`.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def folds_of(rows: Rows, cv: Any, *, stratify: bool, random_state: Any) -> list[
     ----------
     rows : Rows
     cv : int or splitter
-        The number of folds, or a splitter of scikit-learn, which decides alone.
+        The number of folds, or a splitter of scikit-learn, which is used as it is.
     stratify : bool
         Whether to give each fold the same share of each class.
     random_state : int or None

@@ -33,7 +33,7 @@ money = partial(amount, unit="$")
 
 @dataclass(frozen=True)
 class Patient:
-    """A patient, counted from 1, with the trace of its prediction by a model that was not fitted to it."""
+    """A patient, counted from 1, with the trace of its prediction by a model that was fitted without this patient."""
 
     number: int
     truth: str

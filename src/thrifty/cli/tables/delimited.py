@@ -1,8 +1,8 @@
 """Reader of delimited text: UTF-8 with or without a byte order mark, plain or gzipped; comma, semicolon, tab or bar.
 
-This module reads the header, so that it can refuse a doubtful one with a clear message. pandas reads the rows. A row
-may end early, as spreadsheets write it: the cells that are not there are missing. A row that is too long is refused,
-because then a value contains the delimiter and all cells after it are in the wrong column.
+This module reads the header, so that it can refuse an invalid header with a clear message. pandas reads the rows. A row
+may have fewer cells than the header, as spreadsheets write it: its last values are missing. A row with more cells is
+refused, because then a value contains the delimiter and all cells after it are in the wrong column.
 """
 
 import csv

@@ -54,7 +54,7 @@ class TableFile(AbstractContextManager["TableFile"], ABC):
         """Raise ValueError if two columns have the same name."""
         for k, name in enumerate(self.names):
             if name in self.names[:k]:
-                raise ValueError(f"{self.place}: the column {name!r} is there twice. Rename one of them.")
+                raise ValueError(f"{self.place}: the column {name!r} appears twice. Rename one of them.")
 
     def refuse_unknown(self, **options: str | Sequence[str] | None) -> None:
         """Raise ValueError if an option, such as ``target="age"``, names a column that the table does not have."""
@@ -86,7 +86,7 @@ def open_table(path: Path) -> TableFile:
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that tells the format of a file, without the suffix of a compression.
+    """Return the suffix of a file in lower case, without the suffix .gz of a compressed file.
 
     >>> suffix_of(Path("rows.CSV.gz")), suffix_of(Path("rows.parquet"))
     ('.csv', '.parquet')

@@ -75,7 +75,7 @@ class GreedyMiserRegressor(GreedyMiserEstimator, BudgetedRegressor):
     n_iter_no_change : int, default=20
         The number of rounds without improvement after which early stopping ends the training.
     scoring : "ndcg@k", "precision@k", callable or None, default=None
-        How held-out rows are scored: by a ranking metric computed by query, by a function of (y, scores) of which
+        How held-out rows are scored: by a ranking metric computed by query, by a function of (y, scores) whose
         larger values are better, or by the loss if None.
     validation_fraction : float, default=0.1
         The share of the rows that early stopping holds out if ``fit`` is not given validation rows.
@@ -181,7 +181,7 @@ class GreedyMiserClassifier(GreedyMiserEstimator, BudgetedClassifier):
     n_iter_no_change : int, default=20
         The number of rounds without improvement after which early stopping ends the training.
     scoring : "ndcg@k", "precision@k", callable or None, default=None
-        How held-out rows are scored: by a ranking metric computed by query, by a function of (y, scores) of which
+        How held-out rows are scored: by a ranking metric computed by query, by a function of (y, scores) whose
         larger values are better, or by the loss if None.
     validation_fraction : float, default=0.1
         The share of the rows that early stopping holds out if ``fit`` is not given validation rows.
@@ -295,7 +295,7 @@ class GreedyMiserRanker(GreedyMiserEstimator, BudgetedRanker):
     n_iter_no_change : int, default=20
         The number of rounds without improvement after which early stopping ends the training.
     scoring : "ndcg@k", "precision@k", callable or None, default=None
-        How held-out rows are scored: by a ranking metric computed by query, by a function of (y, scores) of which
+        How held-out rows are scored: by a ranking metric computed by query, by a function of (y, scores) whose
         larger values are better, or by the loss if None.
     validation_fraction : float, default=0.1
         The share of the rows that early stopping holds out if ``fit`` is not given validation rows.

@@ -90,9 +90,9 @@ class LogLoss(Loss):
 
     def value(self, scores: np.ndarray, rows: slice) -> float:
         """Return the mean negative log-likelihood."""
-        odds = scores[0, rows]
-        softplus = np.maximum(odds, 0) + np.log1p(np.exp(-np.abs(odds)))
-        return self._mean(softplus - self.targets[rows] * odds, rows)
+        log_odds = scores[0, rows]
+        softplus = np.maximum(log_odds, 0) + np.log1p(np.exp(-np.abs(log_odds)))
+        return self._mean(softplus - self.targets[rows] * log_odds, rows)
 
 
 class SoftmaxLoss(Loss):
@@ -116,8 +116,8 @@ class SoftmaxLoss(Loss):
 
     def value(self, scores: np.ndarray, rows: slice) -> float:
         """Return the mean negative log-likelihood."""
-        likelihood = (self.targets[:, rows] * scores[:, rows]).sum(axis=0) - logsumexp(scores[:, rows], axis=0)
-        return self._mean(-likelihood, rows)
+        log_likelihood = (self.targets[:, rows] * scores[:, rows]).sum(axis=0) - logsumexp(scores[:, rows], axis=0)
+        return self._mean(-log_likelihood, rows)
 
 
 class LambdaRank(Loss):

@@ -30,7 +30,7 @@ class Plan:
     charge : {"ensemble", "row"}
     lookahead : bool
     budget : float
-        Infinity if there is none.
+        Infinity if there is no budget.
     evaluation_cost : float
         The cost of evaluating one tree.
     subsample, max_features : float

@@ -23,7 +23,7 @@ from thrifty.models.tasks import BudgetedClassifier
 
 
 class AndOrClassifier(ExpectedCostEstimator, BudgetedClassifier):
-    """AND-OR cascade of linear classifiers, for two classes of which one is rare.
+    """AND-OR cascade of linear classifiers, for two classes, one of which is rare.
 
     A row is predicted to be of the rare class only if all stages accept it; a single stage can reject it. A stage may
     use only features whose price is within its limit, so that expensive features are bought late. A row that a stage

@@ -73,7 +73,7 @@ class AndOrObjective(Objective):
     def backward(
         self, parameters: Parameters, soft: Traversal, node_price: np.ndarray, exit_price: np.ndarray
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the loss and its derivatives with respect to scores and thresholds; the latter are 0."""
+        """Return the loss and its derivatives with respect to scores and thresholds; those of thresholds are 0."""
         losses, slopes = stage_losses(soft.scores, self.targets, self.logistic)
         sign = np.where(self.rare, 1.0, -1.0)  # the minimum is minus the maximum of the negative losses
         largest, share = smooth_maximum(sign[:, None] * losses, self.temperature)

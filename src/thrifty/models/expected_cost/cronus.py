@@ -43,8 +43,8 @@ class CronusClassifier(CascadeClassifier):
     fine_tune : {"support", "held"} or None, default="support"
         Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen.
         "support": on the features that a node weighs itself. "held": also on the features that its rows hold already.
-        Both shrink the model of a node with few rows towards that of its parent, and drop features that the path of no
-        training row depends on. None predicts exactly as learned.
+        Both shrink the model of a node with few rows towards that of its parent, and drop features that do not change
+        the path of any training row. None predicts exactly as learned.
     feature_map : None, forest or BoostedFeatureMap, default=None
         None: stages are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
         `BoostedFeatureMap`: stages are linear in the outputs of its trees. A tree costs what the features that it reads

@@ -39,7 +39,7 @@ class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
     structure : {"full", "prune", "grow"}, default="full"
         How the structure of the tree is chosen, before its weights are optimised. "full": the full tree. "prune": nodes
         are removed from the full tree, from the bottom up, as long as the validation score does not fall. "grow":
-        starting with the root, the node that raises the validation score most is added, until none does.
+        starting with the root, the node that raises the validation score most is added, until no node raises it.
     l1_weight : float, default=1e-5
         Weight of the l1 norm of all weights in the objective.
     sharpness : float or None, default=None
@@ -52,8 +52,8 @@ class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
     fine_tune : {"support", "held"} or None, default="support"
         Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen.
         "support": on the features that a node weighs itself. "held": also on the features that its rows hold already.
-        Both shrink the model of a node with few rows towards that of its parent, and drop features that the path of no
-        training row depends on. None predicts exactly as learned.
+        Both shrink the model of a node with few rows towards that of its parent, and drop features that do not change
+        the path of any training row. None predicts exactly as learned.
     feature_map : None, forest or BoostedFeatureMap, default=None
         None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
         `BoostedFeatureMap`: nodes are linear in the outputs of its trees. A tree costs what the features that it reads
@@ -187,7 +187,7 @@ class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
     structure : {"full", "prune", "grow"}, default="full"
         How the structure of the tree is chosen, before its weights are optimised. "full": the full tree. "prune": nodes
         are removed from the full tree, from the bottom up, as long as the validation score does not fall. "grow":
-        starting with the root, the node that raises the validation score most is added, until none does.
+        starting with the root, the node that raises the validation score most is added, until no node raises it.
     l1_weight : float, default=1e-5
         Weight of the l1 norm of all weights in the objective.
     sharpness : float or None, default=None
@@ -200,8 +200,8 @@ class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
     fine_tune : {"support", "held"} or None, default="support"
         Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen.
         "support": on the features that a node weighs itself. "held": also on the features that its rows hold already.
-        Both shrink the model of a node with few rows towards that of its parent, and drop features that the path of no
-        training row depends on. None predicts exactly as learned.
+        Both shrink the model of a node with few rows towards that of its parent, and drop features that do not change
+        the path of any training row. None predicts exactly as learned.
     feature_map : None, forest or BoostedFeatureMap, default=None
         None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
         `BoostedFeatureMap`: nodes are linear in the outputs of its trees. A tree costs what the features that it reads

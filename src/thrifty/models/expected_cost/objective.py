@@ -7,7 +7,7 @@ p[i, k] is the probability that row i reaches node k or, if `by_exit`, that it l
 is the norm of the m weights of a node for a column.
 
 The scores of all nodes are one product X @ W', the gradient is one product R' @ X. So an evaluation takes two matrix
-products, whatever the number of nodes, and one pass over the scores between them (`kernels.soft_tree`).
+products, for any number of nodes, and one pass over the scores between them (`kernels.soft_tree`).
 """
 
 from dataclasses import dataclass, replace

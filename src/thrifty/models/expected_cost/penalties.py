@@ -55,7 +55,7 @@ class Penalty(ABC):
     """Base of the two penalties: which columns require which units, and what units cost.
 
     Units are sorted by the columns that require them, and unit costs are divided by the largest one and rounded. Sums
-    over units are then bit for bit the same, whatever the order of units and the unit of money in the cost model.
+    over units are then bit for bit the same for any order of units and any unit of money in the cost model.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class Problem:
         return replace(self, objective=replace(self.objective, cost_weight=cost_weight))
 
     def usual_cost_weights(self) -> list[float]:
-        """Return the cost weights of a default path in ascending order; only one if nothing has a price."""
+        """Return the cost weights of a default path in ascending order; only `cost_weight` if nothing has a price."""
         if not self.prices.any():
             return [self.objective.cost_weight]
         return (np.geomspace(PATH_END, 1.0, PATH_POINTS) * self.objective.largest_cost_weight()).tolist()

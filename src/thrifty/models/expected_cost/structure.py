@@ -35,7 +35,7 @@ def pruned(objective: Objective, score: Score) -> tuple[Topology, Parameters]:
 
 
 def grown(objective: Objective, max_depth: int, score: Score) -> tuple[Topology, Parameters]:
-    """Add the node that raises the validation score most, until none does (section 3.6.2)."""
+    """Add the node that raises the validation score most, until no node raises it (section 3.6.2)."""
     tree = objective.with_topology(Topology.full(1))
     parameters = initial_parameters(tree)
     best = score(tree, parameters)

@@ -1,4 +1,4 @@
-"""A forest of decision trees as flat arrays, whichever library it comes from.
+"""A forest of decision trees of any library, as flat arrays.
 
 The output of a tree for a row is the value of the leaf that the row reaches. The sum of the outputs is the raw
 prediction of the original model, because shrinkage, tree weights and averaging are part of the leaf values:

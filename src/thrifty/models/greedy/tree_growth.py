@@ -133,8 +133,8 @@ def _expected_purchases(ledger: Ledger, budget: float) -> float:
 def _best_candidate(gains: np.ndarray, prices: np.ndarray, affordable: np.ndarray, rules: Rules) -> int | None:
     """Return the feature to add next, or None if the node is complete.
 
-    This is the free feature of largest gain, otherwise the feature of largest gain per cost. If the latter is not
-    affordable, the node is complete; with ``overflow="skip"`` only affordable features are compared.
+    This is the free feature of largest gain, otherwise the feature of largest gain per cost. If that feature is
+    not affordable, the node is complete; with ``overflow="skip"`` only affordable features are compared.
     """
     free = np.where((prices == 0) & (gains > rules.min_gain), gains, 0.0)
     if free.any():

@@ -108,7 +108,7 @@ class LinearTree:
     step_cost : ndarray of shape (n_nodes,)
         What a row pays on arriving at each node.
     path_cost : ndarray of shape (n_nodes,)
-        What a row has paid in all at each node.
+        What a row has paid on the path from the root to each node, both included.
     arrays : TreeArrays
         The arrays that kernels read.
     """
@@ -259,10 +259,7 @@ class LinearTree:
         self._node_acquires = np.zeros((self.n_nodes + 1, cost_model.n_features), dtype=bool)
         self.step_cost = np.empty(self.n_nodes)
         for k in range(self.n_nodes):
-            parent = self.parent[k]
-            self._node_acquires[k] = self._node_acquires[
-                parent
-            ]  # the root has parent -1: the last line, which is empty
+            self._node_acquires[k] = self._node_acquires[self.parent[k]]  # parent -1 of the root: the empty last line
             ledger = Ledger(cost_model, np.flatnonzero(self._node_acquires[k]))
             self.step_cost[k] = ledger.price_of(self.buys(k))
             self._node_acquires[k, self.buys(k)] = True
@@ -318,7 +315,7 @@ def ancestry(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarr
     Parameters
     ----------
     upper, lower : ndarray of int, shape (n_nodes,)
-        Children of each node; -1 if there is none.
+        Children of each node; -1 if the row ends there.
 
     Returns
     -------

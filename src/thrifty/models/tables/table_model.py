@@ -43,7 +43,8 @@ class TableModel(BudgetedEstimator):
     cap : float or None, default=None
         Hard limit on each row's spend. If a call has a cap too, the smaller one holds.
     max_levels : int, default=20
-        The number of levels of a category that are told apart: the most frequent ones.
+        The number of levels of a category that get a column each: the most frequent ones. Other levels are not
+        distinguished from each other.
 
     Attributes
     ----------
@@ -205,7 +206,7 @@ class TableModel(BudgetedEstimator):
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
-        """Return calibrated class probabilities, columns in the order of ``classes_``.
+        """Return class probabilities, columns in the order of ``classes_``.
 
         Parameters
         ----------
@@ -231,7 +232,7 @@ class TableModel(BudgetedEstimator):
         sample_weight : array-like of shape (n,), optional
             Weight of each row in the accuracy or R².
         qid : array-like of shape (n,), optional
-            The query of each row. A ranker takes all rows for one query by default.
+            The query of each row. By default a ranker treats all rows as one query.
 
         Returns
         -------
