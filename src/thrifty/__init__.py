@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from thrifty.models.stopping.simulation import simulate_stst as simulate_stst
     from thrifty.models.stopping.truncated import TruncatedClassifier as TruncatedClassifier
     from thrifty.models.tables.table_model import TableModel as TableModel
-    from thrifty.models.tasks import BudgetedClassifier as BudgetedClassifier
-    from thrifty.models.tasks import BudgetedRanker as BudgetedRanker
-    from thrifty.models.tasks import BudgetedRegressor as BudgetedRegressor
+    from thrifty.models.task_bases import BudgetedClassifier as BudgetedClassifier
+    from thrifty.models.task_bases import BudgetedRanker as BudgetedRanker
+    from thrifty.models.task_bases import BudgetedRegressor as BudgetedRegressor
     from thrifty.persistence import Manifest as Manifest
     from thrifty.persistence import load as load
     from thrifty.persistence import read_manifest as read_manifest
@@ -93,7 +93,7 @@ _HOMES = {
     "models.stopping.simulation": ["simulate_stst"],
     "models.stopping.truncated": ["TruncatedClassifier"],
     "models.tables.table_model": ["TableModel"],
-    "models.tasks": ["BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor"],
+    "models.task_bases": ["BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor"],
     "models.greedy.astc": ["ASTCClassifier", "ASTCRegressor"],
     "models.expected_cost.criterion": ["CSTCCriterion", "cstc_criterion"],
     "models.expected_cost.cstc": ["CSTCClassifier", "CSTCRegressor"],

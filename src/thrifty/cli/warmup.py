@@ -39,7 +39,7 @@ def fitted(estimator: type) -> Iterator[tuple[Any, Any]]:
     from sklearn.base import is_classifier
     from sklearn.utils import get_tags
 
-    from thrifty.models.tasks import BudgetedRanker
+    from thrifty.models.task_bases import BudgetedRanker
 
     random = np.random.default_rng(0)
     rows = random.normal(size=(N_ROWS, N_FEATURES))

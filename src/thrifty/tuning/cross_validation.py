@@ -11,7 +11,6 @@ from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from thrifty.metrics.scoring import scorer_of
-from thrifty.models.acquisition import Acquisition
 from thrifty.models.progress import progress
 from thrifty.models.rows import Rows
 from thrifty.models.training_record import without_fingerprint
@@ -113,18 +112,13 @@ def _measured(fitted: Fitted, held_out: Rows, cap: float | None, scoring: Any) -
     if fitted.error:
         return Measurement(error=fitted.error)
     try:
-        acquisition = acquire(fitted, held_out, cap)
+        acquisition = fitted.acquire(held_out, cap)
         predictions = RecordedPredictions(fitted.model, acquisition)
         score = scorer_of(scoring)(predictions, held_out.X, held_out.y, held_out.qid)
     except Exception as error:
         return Measurement(error=f"{type(error).__name__}: {error}")
     spend = acquisition.spend
     return Measurement(float(spend.mean()), float(spend.var()), float(spend.max()), score, fitted.seconds)
-
-
-def acquire(fitted: Fitted, rows: Rows, cap: float | None) -> Acquisition:
-    """Predict numeric rows with a fitted model, under the smaller of its own cap and the cap on every row."""
-    return fitted.model.acquire(rows.X, fitted.limit(cap), qid=rows.qid)
 
 
 class _ParallelWithProgress(Parallel):

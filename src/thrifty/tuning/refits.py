@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from thrifty.tuning.cross_validation import acquire
 from thrifty.tuning.problem import Problem
 from thrifty.tuning.sweep import Fitted, Sweep
 
@@ -51,7 +50,7 @@ class Refits:
             if fitted.error:
                 first_error = first_error or fitted.error
                 continue
-            spend = float(acquire(fitted, self.problem.rows, self.problem.cap).spend.mean())
+            spend = float(fitted.acquire(self.problem.rows, self.problem.cap).spend.mean())
             if budget is None or spend <= budget:
                 return int(point), fitted
             too_expensive.append((spend, int(point), fitted))

@@ -15,6 +15,8 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from thrifty.models.acquisition import Acquisition
+from thrifty.models.rows import Rows
 from thrifty.tuning.methods import Setting
 from thrifty.tuning.problem import Problem
 
@@ -43,6 +45,10 @@ class Fitted:
     def limit(self, cap: float | None) -> float | None:
         """Return the smaller of the setting's cap and the cap on every row; None if there is neither."""
         return min((each for each in (self.setting.get("cap"), cap) if each is not None), default=None)
+
+    def acquire(self, rows: Rows, cap: float | None) -> Acquisition:
+        """Predict numeric rows, under the smaller of the setting's cap and the cap on every row."""
+        return self.model.acquire(rows.X, self.limit(cap), qid=rows.qid)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from thrifty.models.forests.forest import LEAF, Forest, Tree
 from thrifty.models.least_squares.calibration import fit_log_odds, prior_log_odds
 from thrifty.models.parameters import is_whole
 from thrifty.models.soundness import is_numbers, require
-from thrifty.models.tasks import BudgetedClassifier
+from thrifty.models.task_bases import BudgetedClassifier
 
 MIN_COST = 1e-2  # least cost of a tree, as a share of the mean; the probability of a free tree would be infinite
 MIN_ERROR = 1e-10  # least error of a tree; the weight of a tree without errors would be infinite

@@ -24,7 +24,7 @@ from thrifty.models.forests.forest import Forest
 from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.rows import Rows
 from thrifty.models.soundness import is_whole_numbers, require
-from thrifty.models.tasks import BudgetedRanker
+from thrifty.models.task_bases import BudgetedRanker
 
 
 class EarlyExitRanker(ForestEstimator, BudgetedRanker):

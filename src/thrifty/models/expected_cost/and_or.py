@@ -19,7 +19,7 @@ from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.standardised import Standardised
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
-from thrifty.models.tasks import BudgetedClassifier
+from thrifty.models.task_bases import BudgetedClassifier
 
 
 class AndOrClassifier(ExpectedCostEstimator, BudgetedClassifier):

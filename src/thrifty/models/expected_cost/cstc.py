@@ -14,7 +14,7 @@ from thrifty.costs import CostModel
 from thrifty.models.expected_cost.design import Design
 from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
 from thrifty.models.expected_cost.topology import Topology
-from thrifty.models.tasks import BudgetedClassifier, BudgetedRegressor
+from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
 
 
 class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):

@@ -17,7 +17,7 @@ from thrifty.models.forests.priced_forest import checked_evaluation_costs
 from thrifty.models.forests.task import Task
 from thrifty.models.parameters import is_number
 from thrifty.models.soundness import require
-from thrifty.models.tasks import BudgetedClassifier, BudgetedRanker, BudgetedRegressor
+from thrifty.models.task_bases import BudgetedClassifier, BudgetedRanker, BudgetedRegressor
 from thrifty.models.training_record import Training
 
 

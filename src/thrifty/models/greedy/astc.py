@@ -25,7 +25,7 @@ from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.linear_nodes.tree import LinearTree
 from thrifty.models.parameters import is_flag, is_number, is_whole
 from thrifty.models.session import Feature
-from thrifty.models.tasks import BudgetedClassifier, BudgetedRegressor
+from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from thrifty.models.least_squares.moments import FilledRows, Moments
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.linear_nodes.tree import END, LinearNode, LinearTree
 from thrifty.models.parameters import ascending_cost_weights
-from thrifty.models.tasks import BudgetedClassifier, BudgetedRegressor
+from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
 
 LONGEST_CHAIN = 32  # largest number of prefixes that can answer rows with a cap
 

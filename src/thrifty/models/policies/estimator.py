@@ -29,7 +29,7 @@ from thrifty.models.policies.session import PolicySession
 from thrifty.models.policies.soundness import refuse_unsound_policy, refuse_unsound_scores
 from thrifty.models.session import Session
 from thrifty.models.soundness import is_numbers, require
-from thrifty.models.tasks import BudgetedClassifier
+from thrifty.models.task_bases import BudgetedClassifier
 
 BLOCK_ROWS = 2048  # the states of so many rows stay in cache
 

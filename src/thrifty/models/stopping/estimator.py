@@ -27,7 +27,7 @@ from thrifty.models.stopping.probabilities import ENOUGH_ROWS, are_log_odds, bes
 from thrifty.models.stopping.session import ChainSession
 from thrifty.models.stopping.term_sample import TermSample, dense, evenly_spaced
 from thrifty.models.stopping.terms import Terms
-from thrifty.models.tasks import BudgetedClassifier
+from thrifty.models.task_bases import BudgetedClassifier
 
 
 class SumClassifier(BudgetedClassifier):

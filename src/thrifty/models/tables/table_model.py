@@ -20,7 +20,7 @@ from thrifty.models.tables.checked_table import checked_rows, checked_table, res
 from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.preparation import prepared
 from thrifty.models.tables.reading import ReadTable
-from thrifty.models.tasks import mean_ndcg
+from thrifty.models.task_bases import mean_ndcg
 
 
 def _estimator_has(name: str) -> Any:
