@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from thrifty import ASTCClassifier, CostError, CostModel
+from thrifty import AdaBoostRSClassifier, ASTCClassifier, CostError, CostModel, CostWeightedL1Regressor
 from thrifty.datasets import load_heart
+from thrifty.metrics import ndcg_at_k
 from thrifty.models.rows import as_counts
 
 
@@ -81,3 +83,42 @@ def test_weights_that_are_all_zero_are_refused(heart):
 def test_one_class_is_refused(heart):
     with pytest.raises(ValueError, match="ASTCClassifier needs samples of at least 2 classes in y, got one class: 0"):
         ASTCClassifier().fit(heart.X, np.zeros(270, dtype=int))
+
+
+def test_a_failed_second_fit_leaves_an_unfitted_model():
+    X, y = np.random.default_rng(0).normal(size=(60, 9)), np.arange(60) % 2
+    model = AdaBoostRSClassifier(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="needs samples of at least 2 classes"):
+        model.fit(X[:, :3], np.zeros(60))
+    with pytest.raises(NotFittedError):
+        model.predict(X[:, :3])
+    assert "AdaBoostRSClassifier" in model._repr_html_()
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_missing_query_is_refused(missing):
+    X = np.arange(12.0).reshape(6, 2)
+    model = CostWeightedL1Regressor().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match=r"CostWeightedL1Regressor: qid is missing in row 4\. Pass one query per row\."):
+        model.acquire(X, qid=[0, 0, 1, 1, missing, 2])
+
+
+def test_classifiers_are_scored_by_query_if_there_are_two_classes():
+    X = np.random.default_rng(1).normal(size=(80, 3))
+    qid, two = np.arange(80) // 8, np.where(X[:, 0] > 0, "yes", "no")
+    model = ASTCClassifier().fit(X, two)
+    relevant = (two == "yes").astype(int)
+    assert model.score(X, two, qid=qid) == ndcg_at_k(relevant, model.decision_function(X), qid=qid, k=5)
+    three = ASTCClassifier().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    with pytest.raises(ValueError, match="score with qid ranks two classes, but there are 3"):
+        three.score(X, np.digitize(X[:, 0], [-0.5, 0.5]), qid=qid)
+
+
+@pytest.mark.parametrize("exits", [[0.5], [], [[0, 1]], [-5], ["a"]])
+def test_exits_that_are_not_exits_are_refused(exits):
+    X = np.arange(12.0).reshape(6, 2)
+    model = CostWeightedL1Regressor().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match=r"exits is .*; expected the exits of some rows"):
+        model.outline(exits)
+    with pytest.raises(ValueError, match="exits holds 1000000, but the tree has nodes 0 to"):
+        model.outline([1_000_000])

@@ -115,3 +115,12 @@ def test_a_part_that_makes_no_sense_is_refused_and_loses_nothing(model):
 def test_a_senseless_cap_is_refused(model, cap):
     with pytest.raises(ValueError, match="cap"):
         model.session(cap)
+
+
+def test_observing_after_the_end_or_something_else_is_refused(model):
+    session = model.session(cap=0)
+    assert isinstance(session.next(), Stop)
+    with pytest.raises(SessionError, match="The session has ended"):
+        session.observe({"a": 1.0})
+    with pytest.raises(SessionError, match="observed list; expected a dictionary"):
+        model.session().observe([1.0])

@@ -383,3 +383,12 @@ def test_a_notebook_shows_the_outline_of_the_chosen_model(search):
     assert shown in search._repr_mimebundle_()["text/html"]
     assert shown in search._repr_html_()
     assert "<strong>" not in BudgetSearchCV(["l1"])._repr_html_()
+
+
+def test_queries_score_a_ranking_and_the_search_has_a_training_record():
+    random = np.random.default_rng(0)
+    X, qid = random.normal(size=(120, 4)), np.arange(120) // 12
+    grades = np.digitize(X[:, 0], [0.0, 1.0])
+    search = BudgetSearchCV(["l1"], cv=3).fit(X, X[:, 0] + 0.1 * X[:, 1])
+    assert search.score(X, grades, qid=qid) == search.best_estimator_.score(X, grades, qid=qid) > 0.9
+    assert search.training_.n_rows == 120

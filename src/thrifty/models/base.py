@@ -181,7 +181,14 @@ class BudgetedEstimator(BaseEstimator, ABC):
         Outline
         """
         check_is_fitted(self)
-        return self._outline(Columns.of(self.cost_model_), None if exits is None else np.asarray(exits))
+        return self._outline(Columns.of(self.cost_model_), None if exits is None else self._checked_exits(exits))
+
+    def _checked_exits(self, exits: Any) -> np.ndarray:
+        """Return where rows ended as an array of whole numbers."""
+        array = np.asarray(exits)
+        valid = array.ndim == 1 and array.size > 0 and np.issubdtype(array.dtype, np.integer) and array.min() >= -1
+        self._refuse_unless(bool(valid), "exits", exits, "the exits of some rows, such as acquire(X).exit")
+        return array
 
     def refuse_unsound(self) -> None:
         """Raise ValueError unless the fitted model is complete and consistent.
@@ -198,12 +205,13 @@ class BudgetedEstimator(BaseEstimator, ABC):
         require(self.cost_model_.n_features == self.n_features_in_, "its costs are for another number of columns")
         names = getattr(self, "feature_names_in_", None)
         require(names is None or tuple(names) == self.cost_model_.names, "its costs are for columns of other names")
-        require(isinstance(self.training_, Training), "it has no record of its training")
+        require(isinstance(self.training_, Training) and self.training_.is_valid, "it has no record of its training")
 
     # For subclasses: fitting
 
     def _validated(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Rows:
         """Check training data, drop rows of weight 0, and resolve the costs against the columns."""
+        forget_fit(self)
         X, y = validate_data(
             self,
             X,
@@ -317,6 +325,12 @@ class BudgetedEstimator(BaseEstimator, ABC):
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**options)
         return bundle | {"text/html": self._repr_html_inner()} if "text/html" in bundle else bundle
+
+
+def forget_fit(estimator: Any) -> None:
+    """Delete the attributes of an earlier fit, so that a fit that fails does not leave parts of two models."""
+    for name in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]:
+        delattr(estimator, name)
 
 
 def drop_single_column(scores: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ class Stage:
     buys : list of str
         The columns that rows buy on arriving.
     cost : float
-        What these columns cost.
+        What these columns cost, and the evaluation of tree outputs that are computed from them.
     paid : float
         What rows have paid up to and including this stage.
     share : float or None
@@ -89,6 +89,8 @@ class Outline:
         The columns that can be bought, for all other models.
     counted_in : {"round", "step"} or None
         What `Use.first` and `Use.count` count; None if the order depends on the row.
+    evaluation : float
+        What it costs at most to evaluate the model, beside the columns; 0 for trees, whose stages include it.
 
     Examples
     --------
@@ -107,13 +109,17 @@ class Outline:
     stages: Stage | None = None
     uses: tuple[Use, ...] = ()
     counted_in: str | None = None
+    evaluation: float = 0.0
 
     def structure(self) -> Any:
         """Return the stages or the uses as plain dicts and lists, ready for JSON."""
         return [asdict(use) for use in self.uses] if self.stages is None else asdict(self.stages)
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.model}: {self.summary}", *self._lines()])
+        return "\n".join([f"{self.model}: {self.summary}{self._evaluation_text()}", *self._lines()])
+
+    def _evaluation_text(self) -> str:
+        return f" Evaluation costs at most {amount(self.evaluation, self.unit)} more." if self.evaluation else ""
 
     def _lines(self) -> list[str]:
         if self.stages is not None:
@@ -122,7 +128,8 @@ class Outline:
 
     def _repr_html_(self) -> str:
         body = _use_table(self) if self.stages is None else f"<ul>{_stage_item(self.stages, self.unit)}</ul>"
-        return f"<div><strong>{escape(self.model)}</strong>: {escape(self.summary)}{body}</div>"
+        summary = escape(self.summary + self._evaluation_text())
+        return f"<div><strong>{escape(self.model)}</strong>: {summary}{body}</div>"
 
 
 @dataclass(frozen=True)

@@ -60,11 +60,14 @@ def checked_queries(qid: Any, n_rows: int, owner: str) -> np.ndarray | None:
     Raises
     ------
     ValueError
-        If the number of entries is not the number of rows. The message begins with `owner`.
+        If the number of entries is not the number of rows, or an entry is None or NaN. The message begins with
+        `owner`.
     """
     if qid is None:
         return None
     queries = np.asarray(qid)
     if queries.shape != (n_rows,):
         raise ValueError(f"{owner}: qid has shape {queries.shape} for {n_rows} rows. Pass one query per row.")
+    if (missing := np.flatnonzero([query is None or query != query for query in queries.tolist()])).size:
+        raise ValueError(f"{owner}: qid is missing in row {missing[0]}. Pass one query per row.")
     return queries

@@ -56,7 +56,8 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
         ----------
         X : array-like of shape (n, n_features)
         y : array-like of shape (n,)
-            Classes, or the relevance of each document: documents are then ranked by ``decision_function``.
+            Classes. With queries there must be two: rows of the second class are relevant, and rows are ranked by
+            ``decision_function``.
         sample_weight : array-like of shape (n,), optional
             Weight of each row in the accuracy.
         qid : array-like of shape (n,), optional
@@ -67,8 +68,17 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
         float
         """
         if qid is not None:
-            return mean_ndcg(self, X, y, qid)
+            return mean_ndcg(self, X, self._relevance(y), qid)
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def _relevance(self, y: Any) -> np.ndarray:
+        """Return 1 for rows of the second of two classes and 0 for the others, to score a ranking."""
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"{type(self).__name__}: score with qid ranks two classes, but there are {len(self.classes_)}. "
+                "Leave qid out, or use a regressor of the relevance."
+            )
+        return (np.asarray(y) == self.classes_[1]).astype(int)
 
     def decision_function(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
         """Return the log-odds of the second class, or one unnormalised log-probability per class.

@@ -43,6 +43,12 @@ class Training:
     date: str
     fingerprint: str
 
+    @property
+    def is_valid(self) -> bool:
+        """Whether the values have the types that they should have; a loaded record may not."""
+        texts = isinstance(self.date, str) and isinstance(self.fingerprint, str)
+        return texts and isinstance(self.n_rows, int) and self.n_rows >= 0
+
     @classmethod
     def on(cls, X: Any, y: np.ndarray) -> Training:
         """Return the record of a fit that happens now."""

@@ -90,15 +90,20 @@ def check_batch_equals_session(estimator: Any) -> None:
 
 def _compare_session(model: Any, row: np.ndarray, cap: float | None, batch: Any, i: int, at_once: bool = True) -> None:
     asked: list[Any] = []
-    session, announced = model.session(cap), 0.0
+    session, announced, partial = model.session(cap), 0.0, False
     while isinstance(step := session.next(), Acquire):
         assert step.features or step.cost, f"row {i}: session announced a step without features and without cost"
+        assert session.next() == step, f"row {i}: next() called twice returns another step"
+        if not partial:
+            np.testing.assert_allclose(session.spend, announced, atol=1e-12, err_msg=f"row {i}: charged too early")
         observed = step.features if at_once else step.features[:1]
         asked += observed
         announced += step.cost
         session.observe({feature: row[feature] for feature in observed})
-        if len(observed) == len(step.features):  # the step is complete
+        partial = len(observed) < len(step.features)
+        if not partial:
             np.testing.assert_allclose(announced, session.spend, rtol=1e-12, atol=1e-12, err_msg=f"row {i}")
+    assert step.reason in ("done", "cap"), f"row {i}: session stopped for the reason {step.reason!r}"
     assert set(asked) == set(np.flatnonzero(batch.acquired[i])), f"row {i}: session acquired {asked}"
     assert len(asked) == len(set(asked)), f"row {i}: session asked twice in {asked}"
     assert session.spend == batch.spend[i], f"row {i}: session spent {session.spend}, batch {batch.spend[i]}"
@@ -134,6 +139,15 @@ def check_cap_holds(estimator: Any) -> None:
         assert (model.spend(X, caps) <= caps).all(), "spend exceeds a cap given per row"
         assert len(model.predict(X, cap=0)) == len(X)
         own = model.spend(X)
+        below = np.maximum(own - 1e-6, 0.0)
+        assert (model.spend(X, below) <= below).all(), "spend exceeds a cap just below what a row spends without one"
+        capped = model.acquire(X, caps)
+        np.testing.assert_array_equal(model.predict(X, caps), capped.prediction, err_msg="predict ignores the cap")
+        if is_classifier(estimator):
+            expected = model._probabilities(capped.score)
+            np.testing.assert_array_equal(
+                model.predict_proba(X, caps), expected, err_msg="predict_proba ignores the cap"
+            )
         np.testing.assert_array_equal(model.spend(X, own), own, err_msg="a cap equal to the spend of a row changes it")
 
 
@@ -146,6 +160,8 @@ def check_spend_is_what_was_acquired(estimator: Any) -> None:
             n_evaluations = np.rint((acquisition.spend - recount) / EVALUATION_COST)
             assert (n_evaluations >= 0).all(), "a row spends less than its features cost"
             assert _evaluation_costs(estimator) or not n_evaluations.any(), "a row spends more than its features cost"
+            free = _evaluation_costs(estimator) and cap is None and acquisition.acquired.any()
+            assert not free or n_evaluations.any(), "evaluation is not charged"
             expected = recount + EVALUATION_COST * n_evaluations
             np.testing.assert_allclose(acquisition.spend, expected, rtol=1e-12, atol=1e-12)
             np.testing.assert_array_equal(model.spend(X, cap), acquisition.spend)
@@ -279,6 +295,13 @@ def _error_of(call: Callable[[], Any]) -> str:
     return ""
 
 
+def check_failed_fit_leaves_no_parts(estimator: Any) -> None:
+    """Check that a model whose second fit fails does not predict with parts of both fits."""
+    for model, X in _fitted(estimator):
+        assert _error_of(lambda: model.fit(X[:, :3], np.zeros(len(X)))), "a fit with costs for other columns succeeds"  # noqa: B023
+        assert _error_of(lambda: model.predict(X[:, :3])), "a model whose fit failed predicts"  # noqa: B023
+
+
 def check_describes_itself(estimator: Any) -> None:
     """Check that a fitted model has a record of its training and an outline, and passes `refuse_unsound`."""
     for model, X in _fitted(estimator):
@@ -304,14 +327,15 @@ CHECKS: list[Check] = [
     check_seed_decides,
     check_names_are_understood,
     check_queries_are_understood,
+    check_failed_fit_leaves_no_parts,
     check_describes_itself,
 ]
 
 
 def _costs(scale: float = 1.0) -> CostModel:
-    """Return prices with a free feature, two overlapping bundles and odd amounts."""
+    """Return prices with a free feature, two overlapping bundles, a prerequisite and odd amounts."""
     bundles = {name: (members, price * scale) for name, (members, price) in BUNDLES.items()}
-    return CostModel(np.array(PRICES) * scale, bundles=bundles)
+    return CostModel(np.array(PRICES) * scale, bundles=bundles, requires={8: (0,)})
 
 
 def _problems(estimator: Any) -> list[tuple[np.ndarray, np.ndarray]]:

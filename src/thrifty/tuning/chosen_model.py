@@ -6,11 +6,12 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.metrics.scoring import scorer_of
+from thrifty.metrics.scoring import query_metric, scorer_of
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.outline import Outline
 from thrifty.models.session import Session
 from thrifty.models.tables.table_model import TableModel
+from thrifty.models.training_record import Training
 from thrifty.tuning.recorded_predictions import RecordedPredictions
 
 
@@ -22,6 +23,7 @@ class ChosenModelMixin:
     """Passes predictions on to ``best_estimator_``."""
 
     best_estimator_: TableModel
+    scoring: Any
     scoring_: Any
 
     def _chosen(self) -> TableModel:
@@ -120,7 +122,7 @@ class ChosenModelMixin:
         return self._chosen().predict_proba(X, cap, qid=qid)
 
     def score(self, X: Any, y: Any, *, qid: Any = None) -> float:
-        """Score the chosen model with the scoring of the search.
+        """Score the chosen model with the scoring of the search, or by NDCG@5 if queries are given and no scoring was.
 
         Parameters
         ----------
@@ -135,6 +137,8 @@ class ChosenModelMixin:
             A larger score is better.
         """
         model = self._chosen()
+        if self.scoring is None and (qid is not None or query_metric(self.scoring_)):
+            return model.score(X, y, qid=qid)
         predictions = RecordedPredictions(model, model.acquire(X, qid=qid))
         return scorer_of(self.scoring_)(predictions, X, np.asarray(y), qid)
 
@@ -165,6 +169,11 @@ class ChosenModelMixin:
         Outline
         """
         return self._chosen().outline(exits)
+
+    @property
+    def training_(self) -> Training:
+        """The record of the fit of the chosen model to all rows."""
+        return self._chosen().training_
 
     @property
     def classes_(self) -> np.ndarray:

@@ -55,7 +55,13 @@ class ForestEstimator(BudgetedEstimator):
         starts = self._priced().round_at[:-1].astype(int)
         reads = np.logical_or.reduceat(self.forest_.tree_reads, starts, axis=0)
         summary = "Trees are evaluated in rounds; a row pays for a feature when its path first reads it."
-        return self._outlined(columns, summary, uses=columns.uses(reads), counted_in="round")
+        return self._outlined(
+            columns,
+            summary,
+            uses=columns.uses(reads),
+            counted_in="round",
+            evaluation=float(np.sum(self.evaluation_costs_)),
+        )
 
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""

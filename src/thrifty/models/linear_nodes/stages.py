@@ -36,6 +36,8 @@ def stages_of(
     -------
     Stage
     """
+    if exits is not None and exits.max() >= tree.n_nodes:
+        raise ValueError(f"exits holds {exits.max()}, but the tree has nodes 0 to {tree.n_nodes - 1}.")
     return _StageReader(tree, columns, purchases, label, exits).stage(ROOT, "every row")
 
 

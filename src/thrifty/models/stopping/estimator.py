@@ -45,6 +45,7 @@ class SumClassifier(BudgetedClassifier):
 
     chain_: Chain
     _accepts_sparse = True
+    _summary = "All rows evaluate the same terms in the same order; a row stops when its answer is evident."
     variance: str = "measured"
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -153,8 +154,8 @@ class SumClassifier(BudgetedClassifier):
         return super()._probabilities(self.slope_ * score)
 
     def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
-        summary = "All rows evaluate the same terms in the same order; a row stops when its answer is evident."
-        return self._outlined(columns, summary, uses=columns.uses(self.chain_.buys), counted_in="step")
+        uses, evaluation = columns.uses(self.chain_.buys), float(np.sum(self.chain_.evaluation_costs))
+        return self._outlined(columns, self._summary, uses=uses, counted_in="step", evaluation=evaluation)
 
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""

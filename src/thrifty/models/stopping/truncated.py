@@ -87,6 +87,8 @@ class TruncatedClassifier(SumClassifier):
     True
     """
 
+    _summary = "All rows evaluate the same terms in the same order, and equally many of them."
+
     def __init__(
         self,
         estimator: Any = None,

@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
-from thrifty.models.base import BudgetedEstimator, Run
+from thrifty.models.base import BudgetedEstimator, Run, forget_fit
 from thrifty.models.derived import DerivedSession
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.parameters import is_number, is_whole
@@ -107,6 +107,7 @@ class TableModel(BudgetedEstimator):
             The fitted estimator.
         """
         self._refuse_bad_parameters()
+        forget_fit(self)
         rows = checked_rows(self, X, y, sample_weight, qid)
         self.cost_model_ = resolved_costs(self, self.estimator.costs if self.costs is None else self.costs)
         self.encoder_ = TableEncoder(self.max_levels).fit(rows.X, rows.weight, self._feature_ids())
