@@ -99,7 +99,7 @@ def test_a_failed_second_fit_leaves_an_unfitted_model():
 def test_a_missing_query_is_refused(missing):
     X = np.arange(12.0).reshape(6, 2)
     model = CostWeightedL1Regressor().fit(X, X[:, 0])
-    with pytest.raises(ValueError, match=r"CostWeightedL1Regressor: qid is missing in row 4\. Pass one query per row\."):
+    with pytest.raises(ValueError, match=r"qid is missing in row 4\. Pass one query per row\."):
         model.acquire(X, qid=[0, 0, 1, 1, missing, 2])
 
 
