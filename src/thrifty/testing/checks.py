@@ -287,11 +287,11 @@ def check_queries_are_understood(estimator: Any) -> None:
 
 
 def _error_of(call: Callable[[], Any]) -> str:
-    """Return the message of the ValueError that a call raises; empty if it does not raise one."""
+    """Return the type and the message of the error that a call raises; empty if it does not raise one."""
     try:
         call()
-    except ValueError as error:
-        return str(error)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
     return ""
 
 
