@@ -12,6 +12,7 @@ from thrifty import (
     DynamicSelectionClassifier,
     GreedyMiserClassifier,
     Outline,
+    StaticSelectionClassifier,
     TableModel,
 )
 from thrifty.datasets import load_heart
@@ -59,6 +60,16 @@ def test_a_policy_lists_all_columns_without_an_order(heart):
     assert outline.counted_in is None
     assert [use.feature for use in outline.uses] == list(heart.X.columns)
     assert all(use.first is None for use in outline.uses)
+
+
+def test_a_static_selection_lists_what_it_buys_in_order(heart):
+    model = StaticSelectionClassifier(costs=heart.costs, n_factors=3, n_folds=2, random_state=0).fit(heart.X, heart.y)
+    outline = model.outline()
+    assert [use.feature for use in outline.uses] == [feature for step in model.queue_ for feature in step]
+    assert [use.first for use in outline.uses] == [1, 2, 3]
+    assert set(np.flatnonzero(model.acquire(heart.X).acquired.any(axis=0))) == {
+        heart.X.columns.get_loc(use.feature) for use in outline.uses
+    }
 
 
 def test_a_table_speaks_of_raw_columns(heart):

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from thrifty.models.outline import Columns, Outline
 from thrifty.models.parameters import is_number
 from thrifty.models.policies.classifier_fits import OutOfFoldRows
 from thrifty.models.policies.data_classifier import LinearScores
@@ -140,6 +141,16 @@ class StaticSelectionClassifier(PolicyClassifier):
         n_inputs = n_columns + n_meta_features(len(self.classes_))
         self.policy_ = queue_policy(queue, len(factors), n_inputs, n_columns)
         return self
+
+    def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
+        ids = list(self._feature_ids())
+        free = [ids[column] for factor in self.factors_.free for column in self.factors_.groups[factor]]
+        steps = [step for step in (free, *self.queue_) if step]
+        reads = np.zeros((len(steps), len(ids)), dtype=bool)
+        for read, step in zip(reads, steps, strict=True):
+            read[[ids.index(feature) for feature in step]] = True
+        summary = "All rows buy the same columns in the same order; a cap ends the list early."
+        return self._outlined(columns, summary, uses=columns.uses(reads) if steps else (), counted_in="step")
 
 
 def _forward_order(training: OutOfFoldRows) -> np.ndarray:
