@@ -108,12 +108,11 @@ class Session(ABC):
             ``{feature: value}``. None or NaN says that a feature is unavailable. For a step without features pass an
             empty dict.
         """
-        if not isinstance(values, Mapping):
+        if type(values) is not dict and not isinstance(values, Mapping):  # the first test is faster
             raise SessionError(f"observed {type(values).__name__}; expected a dictionary of features and values.")
-        if isinstance(self._step, Stop):
-            raise SessionError(f"nothing is being asked for, got {list(values)}. The session has ended.")
-        if self._step is None:
-            raise SessionError(f"nothing is being asked for, got {list(values)}. Call next() first.")
+        if not isinstance(self._step, Acquire):
+            advice = "Call next() first." if self._step is None else "The session has ended."
+            raise SessionError(f"nothing is being asked for, got {list(values)}. {advice}")
         observed = {**self._observed, **values} if self._observed else values
         asked = self._step.features
         if len(observed) != len(asked) or (complete := _in_order(observed, asked)) is None:
