@@ -57,9 +57,10 @@ class ForestSession(Session):
                     feature, threshold, left, right, missing_left, codes = split
                     x = row[feature]
                     if x is None:
-                        if not self._affords(self._price(feature)):
+                        price = self._price(feature)
+                        if not self._affords(price):
                             yield from self._end("cap")
-                        yield self._ask(feature)
+                        yield self._ask(feature, price)
                         x = row[feature]
                     if x <= threshold:
                         node = left
@@ -74,9 +75,9 @@ class ForestSession(Session):
             self._sums, self._exit = sums, stage
         yield from self._end("done")
 
-    def _ask(self, feature: int) -> Acquire:
+    def _ask(self, feature: int, price: float) -> Acquire:
         self._asked = feature
-        due = self._spent + self._price(feature) - self._announced
+        due = self._spent + price - self._announced
         return Acquire((self._ids[feature],), due / self._priced.units.scale)
 
     def _end(self, reason: str) -> Iterator[Acquire | Stop]:
