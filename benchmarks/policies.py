@@ -32,8 +32,11 @@ PIXELS = np.arange(256).reshape(16, 16)
 BLOCKS = [PIXELS[i : i + 4, j : j + 4].ravel().tolist() for i in range(0, 16, 4) for j in range(0, 16, 4)]
 SEEDS = range(3)
 PAPER_PARAMETERS = {
+    "margin": "score",
     "masked_training": False,
     "policy": LinearSVC(dual=False, tol=0.1),
+    "coach_stops": True,
+    "stop_biases": (0.0,),
     "weigh_stakes": False,
     "max_states": 5000,
 }

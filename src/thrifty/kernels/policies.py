@@ -3,11 +3,13 @@
 He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
 
 A factor is a group of columns that are bought together. Columns are sorted by factor: factor f has the columns
-starts[f]..starts[f + 1]. There may be several linear models (data classifiers, one per fold); `which[r]` is the model
+starts[f]..starts[f + 1]. There may be several linear models (data models, one per fold); `which[r]` is the model
 of row r. Actions 0..F - 1 buy a factor, action F stops.
 
-    reward of a state  =  margin  -  cost_weight * spent
-    margin             =  probability of the true class  -  largest probability of another class
+    reward of a state  =  quality  -  cost_weight * spent
+    quality            =  PROBABILITY_MARGIN  probability of the true class - largest probability of another class
+                          SCORE_MARGIN        score of the true class - largest score of another class
+                          SQUARED_ERROR       -(target - value)^2
     spent              =  share of the cost of all features that is paid
 """
 
@@ -17,7 +19,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+PROBABILITY_MARGIN, SCORE_MARGIN, SQUARED_ERROR = 0, 1, 2
 TINY = 1e-290  # added to class weights, because all of them may underflow to 0
+
+
+class RewardRule(NamedTuple):
+    """What a reward is made of: the kind of quality, and the weight of the cost."""
+
+    quality: int
+    cost_weight: float
 
 
 class FactorPrices(NamedTuple):
@@ -72,59 +82,81 @@ def judge(scores, confidence, guess):
 
 @njit(cache=True, nogil=True)
 def guide(
-    values, starts, weights, which, scores, acquired, labels, prices, cost_weight, bonus, first, last, actions, stakes
+    values,
+    starts,
+    weights,
+    which,
+    scores,
+    acquired,
+    targets,
+    prices,
+    rule,
+    bonus,
+    weighs_stop,
+    first,
+    last,
+    actions,
+    stakes,
 ):
     """Write the action of the oracle in the states first..last, and by how much stopping and continuing differ.
 
     From its state a row repeatedly buys the factor with the largest reward until it has all factors. The oracle stops
     if no later state has a larger reward than the current one; else it buys the first factor of this sequence.
-    `stakes` is the absolute difference between the current reward and the largest later one. `bonus` (n, F) is added to
-    the rewards when the first factor is chosen; a coach uses it to choose factors that the policy prefers.
+    `stakes` is the absolute difference between the current reward and the largest later one. `targets` (n,) are indices
+    of classes, or numbers to predict.
+
+    `bonus` (n, F + 1) is added to the rewards of the actions when the first factor is chosen; a coach uses it for
+    actions that the policy prefers. If `weighs_stop`, the coach stops if that is the action with the largest sum of
+    reward and bonus; else the coach stops like the oracle.
     """
-    multipliers = np.empty((acquired.shape[1], scores.shape[1]))
+    gains = np.empty((acquired.shape[1], scores.shape[1]))
     for i in range(first, last):
-        for f in range(multipliers.shape[0]):
-            multipliers[f] = 0.0
+        for f in range(gains.shape[0]):
+            gains[f] = 0.0
             for j in range(starts[f], starts[f + 1]):
-                _add_scaled(multipliers[f], values[i, j], weights[which[i], j])
-            multipliers[f] = np.exp(multipliers[f] - multipliers[f].max())
-        current = np.exp(scores[i] - scores[i].max())
-        actions[i], stakes[i] = _oracle_action(
-            multipliers, current, acquired[i].copy(), labels[i], prices, cost_weight, bonus[i]
+                _add_scaled(gains[f], values[i, j], weights[which[i], j])
+        current = scores[i].copy()
+        if rule.quality == PROBABILITY_MARGIN:
+            current = np.exp(current - current.max())
+            for f in range(gains.shape[0]):
+                gains[f] = np.exp(gains[f] - gains[f].max())
+        actions[i], stakes[i] = _guided_action(
+            gains, current, acquired[i].copy(), targets[i], prices, rule, bonus[i], weighs_stop
         )
 
 
 @njit(cache=True, nogil=True)
-def _oracle_action(multipliers, current, acquired, label, prices, cost_weight, bonus):
+def _guided_action(gains, current, acquired, target, prices, rule, bonus, weighs_stop):
     """Return the action and the stake of one row.
 
-    `current` (k,) is proportional to the class probabilities. Buying factor f multiplies it by multipliers[f], the
-    exponential of the contribution of f to the scores. Therefore the loop needs no exponentials.
+    `current` (k,) are the scores, and buying factor f adds gains[f]. For PROBABILITY_MARGIN both are exponentials:
+    `current` is proportional to the class probabilities, and buying f multiplies it by gains[f]. Therefore the loop
+    needs no exponentials.
     """
     stop = acquired.size
     paid, spent = _paid_units(acquired, prices)
     if acquired.all():
         return stop, 0.0
-    now = _margin(current, np.ones_like(current), label) - cost_weight * spent
-    action, price, best = _best_factor(multipliers, current, acquired, label, prices, cost_weight, paid, spent, bonus)
+    now = _quality(rule.quality, current, np.full_like(current, rule.quality == PROBABILITY_MARGIN), target)
+    now -= rule.cost_weight * spent
+    action, price, best = _best_factor(gains, current, acquired, target, prices, rule, paid, spent, bonus)
+    preferred = best + bonus[action]
     chosen, no_bonus = action, np.zeros_like(bonus)
     while True:
         acquired[chosen] = True
-        current = current * multipliers[chosen] + TINY
-        current /= current.max()
+        current = _after(rule.quality, current, gains[chosen])
         paid |= prices.requires[chosen]
         spent += price
-        if acquired.all() or best >= 1.0 - cost_weight * spent:  # a margin is at most 1, so no later reward is larger
-            break
-        chosen, price, reward = _best_factor(
-            multipliers, current, acquired, label, prices, cost_weight, paid, spent, no_bonus
-        )
+        if acquired.all() or best >= _largest_quality(rule.quality) - rule.cost_weight * spent:
+            break  # no later reward is larger
+        chosen, price, reward = _best_factor(gains, current, acquired, target, prices, rule, paid, spent, no_bonus)
         best = max(best, reward)
-    return action if best > now else stop, abs(best - now)
+    continues = preferred > now + bonus[stop] if weighs_stop else best > now
+    return action if continues else stop, abs(best - now)
 
 
 @njit(cache=True, nogil=True)
-def _best_factor(multipliers, current, acquired, label, prices, cost_weight, paid, spent, bonus):
+def _best_factor(gains, current, acquired, target, prices, rule, paid, spent, bonus):
     """Return the factor with the largest sum of reward and bonus, its price and its reward."""
     best, best_price, best_reward, largest = -1, 0.0, -np.inf, -np.inf
     for f in range(acquired.size):
@@ -133,14 +165,41 @@ def _best_factor(multipliers, current, acquired, label, prices, cost_weight, pai
             for u in range(paid.size):
                 if prices.requires[f, u] and not paid[u]:
                     price += prices.shared[u]
-            reward = _margin(current, multipliers[f], label) - cost_weight * (spent + price)
+            reward = _quality(rule.quality, current, gains[f], target) - rule.cost_weight * (spent + price)
             if best < 0 or reward + bonus[f] > largest:
                 best, best_price, best_reward, largest = f, price, reward, reward + bonus[f]
     return best, best_price, best_reward
 
 
 @njit(cache=True, nogil=True)
-def _margin(current, multiplier, label):
+def _quality(kind, current, gain, target):
+    """Return the quality of the state after a gain; see the top of this file."""
+    if kind == PROBABILITY_MARGIN:
+        return _probability_margin(current, gain, int(target))
+    if kind == SCORE_MARGIN:
+        return _score_margin(current, gain, int(target))
+    return -((target - current[0] - gain[0]) ** 2)
+
+
+@njit(cache=True, nogil=True)
+def _largest_quality(kind):
+    """Return a number that no quality exceeds."""
+    if kind == PROBABILITY_MARGIN:
+        return 1.0
+    return np.inf if kind == SCORE_MARGIN else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _after(kind, current, gain):
+    """Return the scores after a gain, or the class weights after it."""
+    if kind != PROBABILITY_MARGIN:
+        return current + gain
+    weights = current * gain + TINY
+    return weights / weights.max()
+
+
+@njit(cache=True, nogil=True)
+def _probability_margin(current, multiplier, label):
     """Return the margin after the class weights `current` are multiplied by `multiplier`."""
     total, largest_other = 0.0, 0.0
     for c in range(current.size):
@@ -149,6 +208,16 @@ def _margin(current, multiplier, label):
         if c != label:
             largest_other = max(largest_other, weight)
     return (current[label] * multiplier[label] + TINY - largest_other) / total
+
+
+@njit(cache=True, nogil=True)
+def _score_margin(current, gain, label):
+    """Return the margin after `gain` is added to the scores `current`."""
+    largest_other = -np.inf
+    for c in range(current.size):
+        if c != label:
+            largest_other = max(largest_other, current[c] + gain[c])
+    return current[label] + gain[label] - largest_other
 
 
 @njit(cache=True, nogil=True)

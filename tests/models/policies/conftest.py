@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from reference.policies import Problem
 from thrifty import CostModel
 from thrifty.models.policies.data_classifier import Scores
 from thrifty.models.policies.factors import Factors
@@ -26,11 +27,11 @@ def small():
     def rollout():
         return Rollout(factors, Scores.of(classifiers, factors), Z, which).start()
 
-    def problem(i, cost_weight=0.5):
+    def problem(i, cost_weight=0.5, quality="probability"):
         blocks = [list(range(*factors.starts[f : f + 2])) for f in range(len(factors))]
         mine = classifiers[which[i]]
         requirement = COSTS.requirement[factors.columns]
-        return blocks, mine.coef_, mine.intercept_, requirement, COSTS.unit_costs, cost_weight
+        return Problem(blocks, mine.coef_, mine.intercept_, requirement, COSTS.unit_costs, cost_weight, quality)
 
     return SimpleNamespace(
         Z=Z, y=y, which=which, factors=factors, classifiers=classifiers, rollout=rollout, problem=problem, random=random

@@ -14,6 +14,7 @@ from thrifty.datasets import load_heart
 from thrifty.models.policies.data_classifier import encode
 from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier
 from thrifty.models.policies.oracle import forward_selection_oracle
+from thrifty.models.policies.rewards import Reward
 from thrifty.models.policies.training_states import ImitationOptions
 from thrifty.models.session import drive
 
@@ -91,7 +92,7 @@ def test_the_best_policy_of_the_learning_curve_is_used():
 
 
 def test_coaching_decays_from_the_first_policy_on():
-    options = ImitationOptions(None, 0.5, 0.5, 15, 100, True, np.random.RandomState(0))
+    options = ImitationOptions(None, Reward("score", 0.5), 0.5, False, (0.0,), 15, 100, True, np.random.RandomState(0))
     assert options.coach_weight(1) == 0.5
     np.testing.assert_allclose(options.coach_weight(3), 0.5 * np.exp(-2))
 
@@ -214,6 +215,11 @@ def test_of_many_states_some_are_drawn_by_their_stakes():
         ({"validation_fraction": 1.0}, "validation_fraction is 1.0; expected a share from 0 to below 1"),
         ({"masked_training": "yes"}, "masked_training is 'yes'; expected True or False"),
         ({"weigh_stakes": 1}, "weigh_stakes is 1; expected True or False"),
+        ({"coach_stops": None}, "coach_stops is None; expected True or False"),
+        ({"stop_biases": ()}, r"stop_biases is \(\); expected a list of at least one number"),
+        ({"stop_biases": 0.0}, "stop_biases is 0.0; expected a list of at least one number"),
+        ({"stop_biases": [np.inf]}, r"stop_biases is \[inf\]; expected a list of at least one number"),
+        ({"margin": "raw"}, "margin is 'raw'; expected 'probability' or 'score'"),
         ({"classifier": "svm"}, "classifier is 'svm'; expected a scikit-learn classifier"),
         ({"policy": LogisticRegression}, "policy is .*; expected a scikit-learn classifier"),
         ({"factors": [[0, 1], [1, 2]]}, "factors lists feature 1 twice"),

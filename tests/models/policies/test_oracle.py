@@ -6,10 +6,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
-from reference.policies import greedy_path, oracle_action, reward
+from reference.policies import Problem, coach_action, greedy_path, oracle_action, reward
 from thrifty import CostModel
 from thrifty.models.policies.data_classifier import PredictedScores
-from thrifty.models.policies.oracle import forward_selection, forward_selection_oracle, oracle_actions
+from thrifty.models.policies.oracle import forward_selection, forward_selection_oracle, guided_actions
+from thrifty.models.policies.rewards import Reward
 
 EVERYONE = np.arange(40)
 
@@ -22,30 +23,33 @@ def rollout_of(small, kind):
 
 
 @pytest.mark.parametrize("kind", ["linear", "predicted"])
+@pytest.mark.parametrize("margin", ["probability", "score"])
 @pytest.mark.parametrize("cost_weight", [0.0, 0.3, 2.0])
-def test_the_path_is_the_brute_force_one(small, cost_weight, kind):
-    order, rewards = forward_selection(rollout_of(small, kind), small.y, cost_weight)
+def test_the_path_is_the_brute_force_one(small, cost_weight, margin, kind):
+    order, rewards = forward_selection(rollout_of(small, kind), small.y, Reward(margin, cost_weight))
     for i in EVERYONE:
-        path, expected = greedy_path(small.Z[i], small.y[i], [], small.problem(i, cost_weight))
+        path, expected = greedy_path(small.Z[i], small.y[i], [], small.problem(i, cost_weight, margin))
         assert order[i].tolist() == path
         np.testing.assert_allclose(rewards[i], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["linear", "predicted"])
 @pytest.mark.parametrize("coach_weight", [0.0, 0.4])
+@pytest.mark.parametrize("margin", ["probability", "score"])
+@pytest.mark.parametrize("weighs_stop", [False, True])
 @pytest.mark.parametrize("cost_weight", [0.0, 0.3, 2.0])
-def test_the_action_in_any_state_is_the_brute_force_one(small, cost_weight, coach_weight, kind):
+def test_the_action_in_any_state_is_the_brute_force_one(small, cost_weight, weighs_stop, margin, coach_weight, kind):
     rollout, random = rollout_of(small, kind), np.random.default_rng(8)
-    bonus = coach_weight * random.normal(size=(40, 5))
+    bonus, expected_action = coach_weight * random.normal(size=(40, 6)), coach_action if weighs_stop else oracle_action
     taken = [[] for _ in EVERYONE]
     seen = set()
     while True:
         rows = np.array([i for i in EVERYONE if len(taken[i]) < 5])
-        actions, stakes = oracle_actions(rollout, EVERYONE, small.y, cost_weight, bonus)
+        actions, stakes = guided_actions(rollout, EVERYONE, small.y, Reward(margin, cost_weight), bonus, weighs_stop)
         for i in EVERYONE:
-            expected = oracle_action(small.Z[i], small.y[i], taken[i], small.problem(i, cost_weight), bonus[i])
-            assert actions[i] == expected
-            _, rewards = greedy_path(small.Z[i], small.y[i], taken[i], small.problem(i, cost_weight), bonus[i])
+            given = small.Z[i], small.y[i], taken[i], small.problem(i, cost_weight, margin), bonus[i]
+            assert actions[i] == expected_action(*given)
+            _, rewards = greedy_path(*given)
             stake = abs(max(rewards[1:]) - rewards[0]) if len(rewards) > 1 else 0.0
             np.testing.assert_allclose(stakes[i], stake, atol=1e-9)
         seen |= set(actions.tolist())
@@ -64,7 +68,7 @@ def test_the_public_function_stops_where_the_reward_is_largest(small):
     groups = [list(group) for group in small.factors.groups]
     run = forward_selection_oracle(classifier, X, y, costs=small.factors.cost_model, factors=groups, cost_weight=0.4)
     requirement, unit_costs = small.factors.cost_model.requirement, small.factors.cost_model.unit_costs
-    problem = groups, classifier.coef_, classifier.intercept_, requirement, unit_costs, 0.4
+    problem = Problem(groups, classifier.coef_, classifier.intercept_, requirement, unit_costs, 0.4)
     for i in EVERYONE:
         path, rewards = greedy_path(X[i], y[i], [], problem)
         assert run.order[i].tolist() == path

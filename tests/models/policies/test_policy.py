@@ -40,7 +40,7 @@ def test_no_factor_is_bought_twice_and_every_row_stops(small, seed):
 
 def test_a_policy_that_never_stops_ends_with_everything(small):
     rollout = small.rollout()
-    run_policy(rollout, queue_policy(np.array([3, 1, 0, 2, 4]), N_FACTORS, N_INPUTS, N_FEATURES).with_stop_bonus(-1e9))
+    run_policy(rollout, queue_policy(np.array([3, 1, 0, 2, 4]), N_FACTORS, N_INPUTS, N_FEATURES).with_stop_bias(-1e9))
     assert rollout.acquired.all()
 
 
@@ -95,4 +95,4 @@ def test_any_classifier_of_actions_is_accepted(small, learner, known):
     assert (preferences[:20, known[0]] == -np.inf).all()
     inputs = np.hstack([rollout.masked, rollout.meta_features(np.arange(len(rollout)))])
     np.testing.assert_array_equal(choose(preferences)[20:], learner.fit(states, actions).predict(inputs)[20:])
-    assert (choose(policy.with_stop_bonus(1e6).follow(rollout).preferences(np.arange(40))) == 5).all()
+    assert (choose(policy.with_stop_bias(1e6).follow(rollout).preferences(np.arange(40))) == 5).all()

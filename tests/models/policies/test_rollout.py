@@ -28,10 +28,9 @@ def random_steps(rollout, seed=0):
 def test_incremental_scores_equal_a_full_recomputation(small):
     rollout = small.rollout()
     for i, taken in enumerate(random_steps(rollout)):
-        blocks, weights, intercepts, requirement, unit_costs, _ = small.problem(i)
-        full = class_scores(small.Z[i], taken, blocks, weights, intercepts)
+        full = class_scores(small.Z[i], taken, small.problem(i))
         np.testing.assert_allclose(rollout.score[i], full, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(rollout.now.cost[i], cost(taken, blocks, requirement, unit_costs), atol=1e-12)
+        np.testing.assert_allclose(rollout.now.cost[i], cost(taken, small.problem(i)), atol=1e-12)
         assert set(np.flatnonzero(rollout.acquired[i])) == set(taken)
 
 

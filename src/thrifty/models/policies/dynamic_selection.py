@@ -2,17 +2,18 @@
 
 He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
 
-    factors.py          groups of features               oracle.py            actions of oracle and coach
-    distinct_rows.py    merged rows, folds               training_states.py   training set of the policy
-    data_classifier.py  scores of masked rows            imitation.py         DAgger and Coaching
-    classifier_fits.py  fits of the data classifier      action_svm.py        learner of the policy
-    rollout.py          states of rows                   policy.py            scores of actions
-    session.py          one row                          static_selection.py  baselines
+    factors.py          groups of features               rewards.py           what the oracle maximises
+    distinct_rows.py    merged rows, folds               oracle.py            actions of oracle and coach
+    data_classifier.py  scores of masked rows            training_states.py   training set of the policy
+    classifier_fits.py  fits of the data classifier      imitation.py         DAgger and Coaching
+    rollout.py          states of rows                   action_svm.py        learner of the policy
+    session.py          one row                          policy.py            scores of actions
+                                                         static_selection.py  baselines
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy, deepcopy
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -24,6 +25,7 @@ from thrifty.models.policies.data_classifier import refuse_unless_scored
 from thrifty.models.policies.distinct_rows import split_validation
 from thrifty.models.policies.estimator import PolicyClassifier, refuse_bad_parameters, refuse_unless_whole
 from thrifty.models.policies.imitation import LearningCurve, imitate
+from thrifty.models.policies.rewards import Reward, refuse_unless_margin
 from thrifty.models.policies.training_states import ImitationOptions
 
 COST_WEIGHTS = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)  # those of the paper
@@ -46,9 +48,12 @@ class DynamicSelectionClassifier(PolicyClassifier):
         Features that are bought together, by name or index. A feature that is not listed is a factor of its own. None
         means that every bundle whose members have no price of their own is a factor.
     cost_weight : float, default=0.5
-        Weight of the cost in the reward, ``margin - cost_weight * cost``. The margin is the probability of the true
-        class minus that of the most likely other class. The cost is a share of the cost of all features, so a change of
-        the unit of the costs does not change the model.
+        Weight of the cost in the reward, ``margin - cost_weight * cost``. The cost is a share of the cost of all
+        features, so a change of the unit of the costs does not change the model.
+    margin : {"probability", "score"}, default="probability"
+        "probability": the probability of the true class minus that of the most likely other class. "score": the score
+        of the true class minus the largest score of another class, as in the paper. Scores are those of a linear
+        classifier (for two classes, 0 and the log-odds), else log-probabilities or the decision function.
     classifier : scikit-learn classifier or None, default=None
         The data classifier. Its columns are standardised, and 0 where a value is not acquired or unavailable. None
         means multinomial logistic regression; with masked training, its ``C`` is 0.3 or 3, whichever has the smaller
@@ -66,8 +71,16 @@ class DynamicSelectionClassifier(PolicyClassifier):
         that continues from iteration to iteration. ``LinearSVC(dual=False)`` has the same objective but starts again in
         each iteration; use it with fewer states.
     coaching : float, default=0.5
-        Weight of the policy's own scores in the choices of the coach. It decreases by the factor e in each iteration. 0
-        means DAgger.
+        Weight of the policy's own scores in the choices of the coach, eta of eq. (4). It decreases by the factor e in
+        each iteration. 0 means DAgger.
+    coach_stops : bool, default=False
+        Whether stopping is one of the actions that the coach compares, as in eq. (4): it then stops if the reward of
+        the current state plus ``eta * score of stopping`` is at least the sum of every other action. False: the coach
+        chooses factors by eq. (4), and stops where the oracle stops.
+    stop_biases : sequence of float, default=(0.0, -0.25, -0.5, 0.25)
+        Numbers to add to a policy's score of stopping. Each policy is evaluated on the validation rows with each of
+        them, and the one with the largest reward is used. ``(0.0,)`` uses policies as they are learned, as in the
+        paper.
     n_iterations : int, default=15
         Number of policies that are learned, each from the states that rows visited in all iterations so far. The policy
         with the largest mean reward on validation rows is used.
@@ -113,6 +126,10 @@ class DynamicSelectionClassifier(PolicyClassifier):
     the most likely class has changed, the cost, its change by the latest factor, the cost divided by the probability,
     and the most likely class (one-hot).
 
+    Algorithm 1 of the paper is ``margin="score", masked_training=False, policy=LinearSVC(dual=False), coaching=0,
+    stop_biases=(0.0,), weigh_stakes=False``; its Coaching is the same with ``coaching=0.5, coach_stops=True``. In both,
+    the confidence among the meta-features is a probability.
+
     Masked training is the default because it was better in most measurements. Test accuracy at the share of the cost
     spent, without and with it: usps in 4 x 4 blocks (``cost_weight=0.25``) 0.893 at 0.52 and 0.905 at 0.44; thyroid
     0.960 and 0.962, both at 0.37. Area under the curve of accuracy by cost: ionosphere 0.865 and 0.869, segmentation
@@ -147,11 +164,14 @@ class DynamicSelectionClassifier(PolicyClassifier):
         costs: Any = None,
         factors: Any = None,
         cost_weight: float = 0.5,
+        margin: Literal["probability", "score"] = "probability",
         classifier: Any = None,
         masked_training: bool = True,
         n_folds: int = 10,
         policy: Any = None,
         coaching: float = 0.5,
+        coach_stops: bool = False,
+        stop_biases: Sequence[float] = (0.0, -0.25, -0.5, 0.25),
         n_iterations: int = 15,
         weigh_stakes: bool = True,
         max_states: int = 40_000,
@@ -161,11 +181,14 @@ class DynamicSelectionClassifier(PolicyClassifier):
         self.costs = costs
         self.factors = factors
         self.cost_weight = cost_weight
+        self.margin = margin
         self.classifier = classifier
         self.masked_training = masked_training
         self.n_folds = n_folds
         self.policy = policy
         self.coaching = coaching
+        self.coach_stops = coach_stops
+        self.stop_biases = stop_biases
         self.n_iterations = n_iterations
         self.weigh_stakes = weigh_stakes
         self.max_states = max_states
@@ -256,8 +279,10 @@ def _learn_policy(
     """Set the policy and the learning curve of a model."""
     options = ImitationOptions(
         learner=model.policy,
-        cost_weight=model.cost_weight,
+        reward=Reward(model.margin, model.cost_weight),
         coaching=model.coaching,
+        coach_stops=model.coach_stops,
+        stop_biases=tuple(map(float, model.stop_biases)),
         n_iterations=int(model.n_iterations),
         max_states=int(model.max_states),
         weigh_stakes=model.weigh_stakes,
@@ -272,7 +297,12 @@ def _refuse_bad_parameters(model: DynamicSelectionClassifier) -> None:
         model._refuse_unless(is_number(value, 0), name, value, "a number of at least 0")
     refuse_unless_whole(model, "n_iterations", 1)
     refuse_unless_whole(model, "max_states", 1)
-    model._refuse_unless(is_flag(model.weigh_stakes), "weigh_stakes", model.weigh_stakes, "True or False")
+    for name in ("coach_stops", "weigh_stakes"):
+        model._refuse_unless(is_flag(getattr(model, name)), name, getattr(model, name), "True or False")
+    is_list = np.ndim(biases := model.stop_biases) == 1 and len(biases) > 0
+    are_numbers = is_list and all(is_number(bias) for bias in biases)
+    model._refuse_unless(are_numbers, "stop_biases", biases, "a list of at least one number, such as (0.0,)")
+    refuse_unless_margin(model.margin, type(model).__name__)
     is_share = is_number(share := model.validation_fraction, 0) and share < 1
     model._refuse_unless(is_share, "validation_fraction", share, "a share from 0 to below 1")
     if model.policy is not None:

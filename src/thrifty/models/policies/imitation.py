@@ -6,22 +6,22 @@ In each iteration, rows follow the policy learned so far, at first the oracle. I
 oracle or coach gives its action. The next policy is learned from the states of all iterations. The policy with the
 largest mean reward on the validation rows is kept.
 
-Beyond the paper, each policy is evaluated with several numbers added to its score of stopping, and the best one is
-used. With many factors, the examples of continuing are divided among many actions, so that policies would stop too
-early.
+Beyond the paper, each policy can be evaluated with several numbers added to its score of stopping (stop biases); the
+best one is used, and rows follow the policy with it in the next iteration. With many factors, the examples of
+continuing are divided among many actions, so that policies would stop too early. The single bias 0 is Algorithm 1.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from thrifty.models.policies.classifier_fits import OutOfFoldRows
-from thrifty.models.policies.oracle import rewards
+from thrifty.models.policies.oracle import current_rewards
 from thrifty.models.policies.policy import Policy, run_policy
+from thrifty.models.policies.rewards import Reward
 from thrifty.models.policies.training_states import ImitationOptions, TrainingStates
-
-STOP_BONUSES = (0.0, -0.25, -0.5, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,30 +57,35 @@ def imitate(
     training: OutOfFoldRows, validation: OutOfFoldRows, options: ImitationOptions
 ) -> tuple[Policy, LearningCurve]:
     """Learn policies and return the best one on the validation rows, and the learning curve."""
-    states, points = TrainingStates(training, options), []
-    policies: list[Policy] = []
+    steps = list(iterations(TrainingStates(training, options), validation, options))
+    curve = LearningCurve(*np.array([results for _, results in steps]).T)
+    return steps[curve.best][0], curve
+
+
+def iterations(
+    states: TrainingStates, validation: OutOfFoldRows, options: ImitationOptions
+) -> Iterator[tuple[Policy, tuple[float, float, float]]]:
+    """Yield the policy of each iteration, and its results on the validation rows; `states` grows meanwhile."""
+    policy: Policy | None = None
     for iteration in range(options.n_iterations):
-        states.visit(policies[-1] if policies else None, options.coach_weight(iteration))
-        policy, point = _best_stop_bonus(states.fit_policy(), validation, options.cost_weight)
-        policies.append(policy)
-        points.append(point)
-    curve = LearningCurve(*np.array(points).T)
-    return policies[curve.best], curve
+        states.visit(policy, options.coach_weight(iteration))
+        policy, results = _with_best_stop_bias(states.fit_policy(), validation, options)
+        yield policy, results
 
 
-def _best_stop_bonus(
-    policy: Policy, validation: OutOfFoldRows, cost_weight: float
+def _with_best_stop_bias(
+    policy: Policy, validation: OutOfFoldRows, options: ImitationOptions
 ) -> tuple[Policy, tuple[float, float, float]]:
-    """Return the policy with the stop bonus of the largest reward, and its results."""
-    candidates = [policy.with_stop_bonus(bonus) for bonus in STOP_BONUSES]
-    points = [evaluate(validation, each, cost_weight) for each in candidates]
-    best = int(np.argmax([reward for reward, _, _ in points]))
-    return candidates[best], points[best]
+    """Return the policy with the stop bias of the largest reward, and its results."""
+    candidates = [policy.with_stop_bias(bias) for bias in options.stop_biases]
+    results = [evaluate(validation, each, options.reward) for each in candidates]
+    best = int(np.argmax([reward for reward, _, _ in results]))
+    return candidates[best], results[best]
 
 
-def evaluate(validation: OutOfFoldRows, policy: Policy, cost_weight: float) -> tuple[float, float, float]:
+def evaluate(validation: OutOfFoldRows, policy: Policy, reward: Reward) -> tuple[float, float, float]:
     """Return the mean reward, accuracy and cost of rows that follow a policy until they stop."""
     rollout, labels = validation.start(), validation.rows.y
     run_policy(rollout, policy)
     mean = partial(np.average, weights=validation.rows.weight)
-    return mean(rewards(rollout, labels, cost_weight)), mean(rollout.now.guess == labels), mean(rollout.now.cost)
+    return mean(current_rewards(rollout, labels, reward)), mean(rollout.now.guess == labels), mean(rollout.now.cost)

@@ -2,16 +2,10 @@
 
 He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
 
-The oracle knows the class y of a row. The reward of a state is
-
-    r  =  margin - cost_weight * cost                                                                        (1)
-
-    margin   p_y - max over classes c != y of p_c, with the class probabilities p = softmax(scores)
-    cost     paid share of the cost of all features
-
-From its state, the oracle repeatedly acquires the factor that leads to the largest reward, until it has all factors.
-If one of these later states has a larger reward than the current state, its action is the first of these factors;
-otherwise its action is to stop (3). The stake of a state is
+The oracle knows the class y of a row, or the number to predict, and so the reward r of a state
+(`thrifty.models.policies.rewards`). From its state, it repeatedly acquires the factor that leads to the largest reward,
+until it has all factors. If one of these later states has a larger reward than the current state, its action is the
+first of these factors; otherwise its action is to stop (3). The stake of a state is
 
     | largest reward of the later states - reward of the current state |
 
@@ -19,14 +13,14 @@ A coach chooses the first factor a by the largest sum (4)
 
     r after a  +  eta * score of a by the current policy
 
-and stops like the oracle. In the code, the second part of this sum is called bonus; the oracle has a bonus of 0.
+and stops like the oracle. If it weighs stopping, to stop is one of the actions of (4); r after it is the reward of the
+current state. In the code, the second part of the sum is called bonus; the oracle has a bonus of 0.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -36,6 +30,7 @@ from thrifty.kernels.threads import over_rows
 from thrifty.models.parameters import is_number
 from thrifty.models.policies.data_classifier import LinearScores, Scores, refuse_unless_scored
 from thrifty.models.policies.factors import Factors
+from thrifty.models.policies.rewards import Reward, refuse_unless_margin
 from thrifty.models.policies.rollout import Rollout
 
 NO_FACTOR = -1
@@ -71,14 +66,20 @@ class OracleRun:
 
 
 def forward_selection_oracle(
-    classifier: Any, X: Any, y: Any, *, costs: Any = None, factors: Any = None, cost_weight: float = 0.5
+    classifier: Any,
+    X: Any,
+    y: Any,
+    *,
+    costs: Any = None,
+    factors: Any = None,
+    cost_weight: float = 0.5,
+    margin: Literal["probability", "score"] = "probability",
 ) -> OracleRun:
     """Buy factors for rows of known classes, greedily by reward.
 
-    The reward of a row is ``margin - cost_weight * cost``. The margin is the probability of the true class minus that
-    of the most likely other class; the cost is a share of the cost of all features. The oracle repeatedly buys the
-    factor that leads to the largest reward, until it has all factors, and then returns to the state with the largest
-    reward. A policy does not know the classes, so this is an upper reference for policies.
+    The reward of a row is ``margin - cost_weight * cost``. The cost is a share of the cost of all features. The oracle
+    repeatedly buys the factor that leads to the largest reward, until it has all factors, and then returns to the state
+    with the largest reward. A policy does not know the classes, so this is an upper reference for policies.
 
     Parameters
     ----------
@@ -96,6 +97,10 @@ def forward_selection_oracle(
         means that every bundle whose members have no price of their own is a factor.
     cost_weight : float, default=0.5
         Weight of the cost in the reward.
+    margin : {"probability", "score"}, default="probability"
+        "probability": the probability of the true class minus that of the most likely other class. "score": the score
+        of the true class minus the largest score of another class, as in the paper. Scores are those of a linear
+        classifier (for two classes, 0 and the log-odds), else log-probabilities or the decision function.
 
     Returns
     -------
@@ -122,24 +127,26 @@ def forward_selection_oracle(
     check_is_fitted(classifier)
     if not is_number(cost_weight, 0):
         raise ValueError(f"{owner}: cost_weight is {cost_weight!r}; expected a number of at least 0.")
+    refuse_unless_margin(margin, owner)
     Z = check_array(X, dtype=np.float64, input_name="X")
     parsed = Factors.of(CostModel.resolve(costs, Z.shape[1], owner=owner), factors, owner)
     if (parsed.columns != np.arange(Z.shape[1])).any():
         classifier, Z = _WithSortedColumns(classifier, parsed), parsed.sorted_columns(Z)
     rollout = Rollout(parsed, Scores.of([classifier], parsed), Z).start()
-    return _run(rollout, _class_indices(classifier.classes_, y, owner), cost_weight, classifier.classes_)
+    labels = _class_indices(classifier.classes_, y, owner)
+    return _run(rollout, labels, Reward(margin, cost_weight), classifier.classes_)
 
 
-def _run(rollout: Rollout, labels: np.ndarray, cost_weight: float, classes: np.ndarray) -> OracleRun:
-    order, reward = forward_selection(rollout.copy_rows(np.arange(len(rollout))), labels, cost_weight)
-    n_bought = reward.argmax(axis=1)
+def _run(rollout: Rollout, labels: np.ndarray, reward: Reward, classes: np.ndarray) -> OracleRun:
+    order, rewards = forward_selection(rollout.copy_rows(np.arange(len(rollout))), labels, reward)
+    n_bought = rewards.argmax(axis=1)
     for t in range(order.shape[1]):
         buyers = np.flatnonzero(n_bought > t)
         rollout.acquire(buyers, order[buyers, t])
     factors = rollout.factors
     return OracleRun(
         order,
-        reward,
+        rewards,
         n_bought,
         factors.acquired_columns(rollout.acquired),
         factors.spend(rollout.ticks),
@@ -148,7 +155,7 @@ def _run(rollout: Rollout, labels: np.ndarray, cost_weight: float, classes: np.n
 
 
 def forward_selection(
-    rollout: Rollout, labels: np.ndarray, cost_weight: float, bonus: np.ndarray | None = None
+    rollout: Rollout, targets: np.ndarray, reward: Reward, bonus: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Acquire the factor with the largest reward until rows have all factors.
 
@@ -156,9 +163,9 @@ def forward_selection(
     ----------
     rollout : Rollout
         It is advanced to the end.
-    labels : ndarray of int, shape (n,)
-        Indices of the true classes.
-    cost_weight : float
+    targets : ndarray of shape (n,)
+        Indices of the true classes, or the numbers to predict.
+    reward : Reward
     bonus : ndarray of shape (n, n_factors), default=None
         Added to the rewards when the first factor is chosen.
 
@@ -166,45 +173,41 @@ def forward_selection(
     -------
     order : ndarray of int, shape (n, n_factors)
         As in `OracleRun`.
-    reward : ndarray of shape (n, n_factors + 1)
+    rewards : ndarray of shape (n, n_factors + 1)
         As in `OracleRun`, without the bonus.
     """
     n, n_factors = rollout.acquired.shape
-    order, reward = np.full((n, n_factors), NO_FACTOR), np.full((n, n_factors + 1), -np.inf)
-    reward[:, 0] = rewards(rollout, labels, cost_weight)
+    order, rewards = np.full((n, n_factors), NO_FACTOR), np.full((n, n_factors + 1), -np.inf)
+    rewards[:, 0] = current_rewards(rollout, targets, reward)
     for t in range(n_factors):
         rows = np.flatnonzero(~rollout.acquired.all(axis=1))
-        after = _candidate_rewards(rollout, rows, labels[rows], cost_weight)
+        after = _candidate_rewards(rollout, rows, targets[rows], reward)
         preferred = after if bonus is None or t > 0 else after + bonus[rows]
         chosen = np.where(rollout.acquired[rows], -np.inf, preferred).argmax(axis=1)
-        order[rows, t], reward[rows, t + 1] = chosen, after[np.arange(len(rows)), chosen]
+        order[rows, t], rewards[rows, t + 1] = chosen, after[np.arange(len(rows)), chosen]
         rollout.acquire(rows, chosen)
-    return order, reward
+    return order, rewards
 
 
-def rewards(rollout: Rollout, labels: np.ndarray, cost_weight: float) -> np.ndarray:
+def current_rewards(rollout: Rollout, targets: np.ndarray, reward: Reward) -> np.ndarray:
     """Return the rewards (n,) of the current states."""
-    return margins(rollout.score, labels) - cost_weight * rollout.now.cost
+    return reward.of(rollout.score, targets, rollout.now.cost)
 
 
-def margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the margins (n, ...) of scores (n, ..., n_classes), given the indices of the true classes (n,)."""
-    probabilities = softmax(scores, axis=-1)
-    at = np.broadcast_to(labels.reshape(-1, *[1] * (scores.ndim - 1)), (*scores.shape[:-1], 1))
-    true = np.take_along_axis(probabilities, at, axis=-1)[..., 0]
-    np.put_along_axis(probabilities, at, -np.inf, axis=-1)
-    return true - probabilities.max(axis=-1)
-
-
-def _candidate_rewards(rollout: Rollout, rows: np.ndarray, labels: np.ndarray, cost_weight: float) -> np.ndarray:
+def _candidate_rewards(rollout: Rollout, rows: np.ndarray, targets: np.ndarray, reward: Reward) -> np.ndarray:
     """Return the rewards (len(rows), n_factors) after each factor."""
     states = (rollout.score[rows], rollout.masked[rows], rollout.Z[rows], rollout.which[rows])
     cost = rollout.now.cost[rows, None] + rollout.factors.prices_after(rollout.acquired[rows])
-    return margins(rollout.scores.candidates(*states), labels) - cost_weight * cost
+    return reward.of(rollout.scores.candidates(*states), targets, cost)
 
 
-def oracle_actions(
-    rollout: Rollout, rows: np.ndarray, labels: np.ndarray, cost_weight: float, bonus: np.ndarray
+def guided_actions(
+    rollout: Rollout,
+    rows: np.ndarray,
+    targets: np.ndarray,
+    reward: Reward,
+    bonus: np.ndarray,
+    weighs_stop: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the action of the oracle or coach for some rows in their current states, and the stakes.
 
@@ -213,11 +216,13 @@ def oracle_actions(
     rollout : Rollout
         It is not changed.
     rows : ndarray of int, shape (m,)
-    labels : ndarray of int, shape (m,)
-        Indices of the true classes of these rows.
-    cost_weight : float
-    bonus : ndarray of shape (m, n_factors)
-        Added to the rewards when the first factor is chosen; all 0 for the oracle.
+    targets : ndarray of shape (m,)
+        Indices of the true classes of these rows, or the numbers to predict.
+    reward : Reward
+    bonus : ndarray of shape (m, n_factors + 1)
+        Added to the rewards of the actions when the first factor is chosen; all 0 for the oracle.
+    weighs_stop : bool, default=False
+        Whether to stop is one of the actions of (4). False: rows stop where the oracle stops.
 
     Returns
     -------
@@ -227,21 +232,25 @@ def oracle_actions(
     """
     scores = rollout.scores
     if not isinstance(scores, LinearScores):
-        return _actions_by_prediction(rollout.copy_rows(rows), labels, cost_weight, bonus)
+        return _actions_by_prediction(rollout.copy_rows(rows), targets, reward, bonus, weighs_stop)
     actions, stakes = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
-    classifier = (scores.starts, scores.weights, rollout.which[rows])
-    state = (rollout.Z[rows], *classifier, rollout.score[rows], rollout.acquired[rows])
-    reward = (labels, rollout.factors.prices, float(cost_weight), bonus)
-    over_rows(lambda first, last: guide(*state, *reward, first, last, actions, stakes), len(rows))
+    model = (scores.starts, scores.weights, rollout.which[rows])
+    state = (rollout.Z[rows], *model, rollout.score[rows], rollout.acquired[rows])
+    goal = (targets.astype(float), rollout.factors.prices, reward.rule, bonus, weighs_stop)
+    over_rows(lambda first, last: guide(*state, *goal, first, last, actions, stakes), len(rows))
     return actions, stakes
 
 
 def _actions_by_prediction(
-    rollout: Rollout, labels: np.ndarray, cost_weight: float, bonus: np.ndarray
+    rollout: Rollout, targets: np.ndarray, reward: Reward, bonus: np.ndarray, weighs_stop: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    order, reward = forward_selection(rollout, labels, cost_weight, bonus)
-    now, best = reward[:, 0], reward[:, 1:].max(axis=1)
-    actions = np.where(best > now, order[:, 0], len(rollout.factors))
+    order, rewards = forward_selection(rollout, targets, reward, bonus[:, :-1])
+    first, now, best = order[:, 0], rewards[:, 0], rewards[:, 1:].max(axis=1)
+    continues = best > now
+    if weighs_stop:
+        of_first = np.take_along_axis(bonus, first[:, None], axis=1)[:, 0]
+        continues = rewards[:, 1] + of_first > now + bonus[:, -1]
+    actions = np.where(continues, first, len(rollout.factors))
     return actions, np.where(np.isfinite(best), abs(best - now), 0.0)
 
 

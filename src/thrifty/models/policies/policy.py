@@ -28,8 +28,8 @@ class Policy(ABC):
         """Return the action scores of the rows of a rollout."""
 
     @abstractmethod
-    def with_stop_bonus(self, bonus: float) -> "Policy":
-        """Return a copy with `bonus` added to the score of stopping."""
+    def with_stop_bias(self, bias: float) -> "Policy":
+        """Return a copy with `bias` added to the score of stopping."""
 
 
 class ActionScores(ABC):
@@ -95,11 +95,11 @@ class LinearPolicy(Policy):
         self.meta = np.ascontiguousarray(weights.T[n_columns:])
         self.intercepts = intercepts
 
-    def with_stop_bonus(self, bonus: float) -> "LinearPolicy":
-        """Return a copy with `bonus` added to the score of stopping."""
+    def with_stop_bias(self, bias: float) -> "LinearPolicy":
+        """Return a copy with `bias` added to the score of stopping."""
         twin = copy(self)
         twin.intercepts = self.intercepts.copy()
-        twin.intercepts[-1] += bonus
+        twin.intercepts[-1] += bias
         return twin
 
     def follow(self, rollout: Rollout) -> ActionScores:
@@ -140,12 +140,12 @@ class PredictedPolicy(Policy):
 
     def __init__(self, classifier: Any, n_actions: int):
         self.classifier, self.n_actions = classifier, n_actions
-        self.stop_bonus = 0.0
+        self.stop_bias = 0.0
 
-    def with_stop_bonus(self, bonus: float) -> "PredictedPolicy":
-        """Return a copy with `bonus` added to the score of stopping."""
+    def with_stop_bias(self, bias: float) -> "PredictedPolicy":
+        """Return a copy with `bias` added to the score of stopping."""
         twin = copy(self)
-        twin.stop_bonus += bonus
+        twin.stop_bias += bias
         return twin
 
     def follow(self, rollout: Rollout) -> ActionScores:
@@ -164,7 +164,7 @@ class _PredictedActionScores(ActionScores):
         known = method(states)
         scores = np.full((len(rows), policy.n_actions), -np.inf)
         scores[:, policy.classifier.classes_] = np.column_stack([-known, known]) if known.ndim == 1 else known
-        scores[:, -1] += policy.stop_bonus
+        scores[:, -1] += policy.stop_bias
         return scores
 
     def update(self, rows: np.ndarray, chosen: np.ndarray) -> None:

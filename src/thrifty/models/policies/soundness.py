@@ -35,7 +35,7 @@ def refuse_unsound_policy(policy: Any, factors: Factors, n_meta: int) -> None:
         complete = complete and is_numbers(policy.intercepts, n_actions)
     else:
         complete = isinstance(policy, PredictedPolicy) and policy.n_actions == n_actions
-        complete = complete and is_number(policy.stop_bonus) and _has_columns(policy.classifier, width + n_meta)
+        complete = complete and is_number(policy.stop_bias) and _has_columns(policy.classifier, width + n_meta)
         complete = complete and _predicts_actions(policy.classifier, n_actions)
     require(complete, "its policy has other columns or actions")
 
