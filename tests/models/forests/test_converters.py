@@ -234,31 +234,6 @@ def test_categories_go_where_the_original_sends_them(model):
     np.testing.assert_allclose(forest.scores(rows)[:, 0], model.predict(rows), rtol=tolerance, atol=tolerance)
 
 
-def test_categories_with_names_are_known_by_their_positions():
-    frame = pd.DataFrame(
-        {"number": WITH_MISSING[:, 0], "letter": pd.Categorical(np.array(list("dabc"))[CODES[:, 0] % 4])}
-    )
-    y = WITH_MISSING[:, 1] + 2.0 * np.isin(frame["letter"], ["a", "d"])
-    y[np.isnan(y)] = 0.0
-    codes = np.column_stack([frame["number"], frame["letter"].cat.codes])
-    for model in (
-        lightgbm.LGBMRegressor(n_estimators=5, **quiet),
-        HistGradientBoostingRegressor(max_iter=5),
-        xgboost.XGBRegressor(n_estimators=5, n_jobs=1, enable_categorical=True),
-    ):
-        forest = Forest.from_model(model.fit(frame, y))
-        assert forest.categories
-        np.testing.assert_allclose(forest.scores(codes)[:, 0], model.predict(frame), rtol=1e-5, atol=1e-5)
-
-
-def test_categories_that_are_numbers_go_by_themselves():
-    rows = np.column_stack([10.0 * CODES[:, 0], X[:, 0]])
-    model = HistGradientBoostingRegressor(max_iter=5, categorical_features=[0]).fit(rows, BY_CODE)
-    forest = Forest.from_model(model)
-    assert {code % 10 for codes in forest.categories.values() for code in codes} == {0}
-    np.testing.assert_allclose(forest.scores(rows)[:, 0], model.predict(rows), rtol=1e-13)
-
-
 def test_thresholds_on_rounded_values_are_exact():
     random = np.random.default_rng(3)
     threshold = np.concatenate(

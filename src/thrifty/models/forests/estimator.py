@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.models.base import BudgetedEstimator, Run, drop_single_column
+from thrifty.models.derived import DerivedSession
 from thrifty.models.forests.forest import Forest
 from thrifty.models.forests.priced_forest import PricedForest
 from thrifty.models.forests.session import ForestSession
@@ -45,7 +46,13 @@ class ForestEstimator(BudgetedEstimator):
         def answer(sums: list[float], last_round: int) -> tuple[Any, Any]:
             return self._answer_one(self._score_of_sums(np.array([sums]), np.array([last_round])))
 
-        return ForestSession(self._priced(), cap, self._feature_ids(), answer)
+        if (levels := self.forest_.levels) is None:
+            return ForestSession(self._priced(), cap, self._feature_ids(), answer)
+        of_codes = ForestSession(self._priced(), cap, range(self.n_features_in_), answer)
+        return DerivedSession(of_codes, levels, self._feature_ids())
+
+    def _checked(self, X: Any) -> Any:
+        return super()._checked(self.forest_.coded(X))
 
     def _score_of_sums(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:
         """Return the scores of rows from their sums (n, n_scores) and the last rounds that they completed (n,)."""

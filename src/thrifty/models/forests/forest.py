@@ -33,19 +33,22 @@ from thrifty.models.forests.layout import (
     traverse,
     unflatten_sets,
 )
+from thrifty.models.forests.levels import checked_columns, refuse_unknown_levels, stated_levels
 from thrifty.models.forests.tree import Tree, concatenate_trees
 
 if TYPE_CHECKING:
     from thrifty.costs import CostModel
     from thrifty.models.forests.estimator import ForestEstimator
+    from thrifty.models.forests.levels import CategoryLevels
     from thrifty.models.forests.priced_forest import PricedForest
     from thrifty.models.forests.task import Task
+    from thrifty.models.session import Feature
 
 __all__ = ["LEAF", "Forest", "Tree"]
 
 PARTS = (
     *("feature", "threshold", "left", "right", "value", "starts"),
-    *("n_features", "base", "score_of", "feature_names", "task"),
+    *("n_features", "base", "score_of", "feature_names", "task", "levels"),
 )
 
 
@@ -81,6 +84,8 @@ class Forest:
         whole numbers, otherwise right. The node ignores its threshold.
     task : Task, optional
         What the sums mean. By default they are the predictions of a regression.
+    levels : CategoryLevels, optional
+        The values that the codes of categories stand for, by column. X may then hold these values.
 
     Attributes
     ----------
@@ -133,6 +138,7 @@ class Forest:
         missing_left: Any = None,
         categories: Mapping[int, Sequence[int]] | None = None,
         task: Task | None = None,
+        levels: CategoryLevels | None = None,
     ):
         self.feature = frozen_column(feature, "feature", np.int64)
         self.threshold = frozen_column(threshold, "threshold", np.float64)
@@ -147,11 +153,12 @@ class Forest:
         in_turn = np.arange(self.n_outputs) % len(self.base)
         self.score_of = frozen_column(in_turn if score_of is None else score_of, "score_of", np.int64)
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
-        self.task = task
+        self.task, self.levels = task, checked_columns(levels, self.n_features)
         self.knows_missing = missing_left is not None
         all_left = np.ones(len(self.feature), dtype=bool)
         self.missing_left = frozen_column(missing_left if self.knows_missing else all_left, "missing_left", np.bool_)
         self.categories = MappingProxyType(checked_category_sets(categories, self.feature))
+        self._categorical_columns = sorted({int(self.feature[node]) for node in self.categories})
         check_arrays(self)
         depth, self.tree_reads, self._tree_of = traverse(self)
         self.reads = frozen(np.repeat(self.tree_reads, self.value.shape[1], axis=0))
@@ -159,7 +166,7 @@ class Forest:
         self._last_priced: PricedForest | None = None
 
     @classmethod
-    def from_model(cls, model: Any) -> Forest:
+    def from_model(cls, model: Any, categories: Mapping[Feature, Sequence[Any]] | None = None) -> Forest:
         """Read the trees of a fitted model.
 
         Parameters
@@ -168,20 +175,24 @@ class Forest:
             A fitted estimator of thrifty that has a ``forest_``. Of scikit-learn: random forests, extra trees,
             gradient boosting, histogram gradient boosting, decision trees, and AdaBoostClassifier over trees. Of
             LightGBM and XGBoost: boosters and estimators. A Forest is returned as it is.
+        categories : dict, optional
+            ``{column: levels}``: the levels of columns of categories, in the order of their codes, by name or position
+            of the column. They are needed only if X will hold levels and the model does not know them: if it was
+            trained on codes, or with a version of XGBoost before 3.1.
 
         Returns
         -------
         Forest
             The outputs of a random forest for classification are probabilities: of the second class if there are two
             classes, otherwise of every class. A booster with several classes has one tree per class and round, with
-            one output each. Missing values and categories go where the original model sends them. Categories with
-            names are represented by their codes, so pass ``column.cat.codes`` instead of a pandas column.
+            one output each. Missing values and categories go where the original model sends them. A model that was
+            trained on a frame with categories takes the same columns of a frame, and arrays of what the original
+            model takes: codes if it is of LightGBM or XGBoost, levels if it is of scikit-learn.
         """
-        if isinstance(model, Forest):
-            return model
         from thrifty.models.forests.converters import convert
 
-        return convert(model)
+        forest = model if isinstance(model, Forest) else convert(model)
+        return forest if categories is None else forest.replace(levels=stated_levels(forest, categories))
 
     @classmethod
     def from_trees(cls, trees: Iterable[Tree], **rest: Any) -> Forest:
@@ -354,8 +365,25 @@ class Forest:
             last = self._last_priced = PricedForest(self, cost_model, evaluation_costs)
         return last
 
+    def coded(self, X: Any) -> Any:
+        """Return a table in which codes replace the levels of categories.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n, n_features)
+
+        Returns
+        -------
+        frame or array-like
+            X itself if the forest knows no levels.
+        """
+        if self.levels is not None:
+            return self.levels.coded(X)
+        refuse_unknown_levels(X, self._categorical_columns)
+        return X
+
     def _checked_rows(self, X: Any) -> np.ndarray:
-        rows = np.ascontiguousarray(X)
+        rows = np.ascontiguousarray(self.coded(X))
         if rows.dtype not in (np.float32, np.float64):
             rows = rows.astype(np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.n_features:

@@ -5,11 +5,14 @@ child c < 0 is leaf -c - 1. LightGBM compares in double precision, but treats va
 values already include the shrinkage.
 """
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from thrifty.models.forests.forest import LEAF, Forest, Tree
+from thrifty.models.forests.levels import CategoryLevels
 from thrifty.models.forests.task import Task
 
 ZERO_BOUND = float(np.float32(1e-35))  # LightGBM treats a value x with abs(x) <= ZERO_BOUND as 0
@@ -43,6 +46,7 @@ def booster(model: Any, classes: Any = None) -> Forest:
         base=np.zeros(n_scores),
         feature_names=_names(header),
         task=_task(header.get("objective", "custom"), n_scores, classes, averaged),
+        levels=_levels(header["feature_infos"].split(), model.pandas_categorical),
     )
 
 
@@ -123,6 +127,43 @@ def _categories(fields: dict[str, str]) -> dict[int, list[int]]:
         members = words[boundaries[set_of[node]] : boundaries[set_of[node] + 1]]
         sets[node] = np.flatnonzero(np.unpackbits(members.view(np.uint8), bitorder="little")).tolist()
     return sets
+
+
+def _levels(infos: list[str], lists: list[list[Any]] | None) -> CategoryLevels | None:
+    """Return the levels of the columns that were categories in the training frame.
+
+    LightGBM keeps one list per such column, but not which column. Columns that it splits as categories have one, and
+    ordered categories, which it splits as numbers, have one too. If there are several ways to assign the lists to
+    columns in order, no column gets levels.
+    """
+    if not lists:
+        return None
+    found = list(islice(_assignments(infos, [len(levels) for levels in lists], 0), 2))
+    return CategoryLevels(dict(zip(found[0], lists, strict=True)) if len(found) == 1 else {})
+
+
+def _assignments(infos: list[str], sizes: list[int], start: int) -> Iterator[list[int]]:
+    """Yield columns from `start` on for all lists of these sizes, such that every column of categories gets one."""
+    if not sizes:
+        if not any(map(_is_category, infos[start:])):
+            yield []
+        return
+    for column in range(start, len(infos)):
+        if _may_have(infos[column], sizes[0]):
+            yield from ([column, *rest] for rest in _assignments(infos, sizes[1:], column + 1))
+        if _is_category(infos[column]):
+            return
+
+
+def _is_category(info: str) -> bool:
+    """Tell whether a column is split as categories: its info is ``-1:3:0``, that of a number ``[0:3]`` or ``none``."""
+    return info[0] not in "[n"
+
+
+def _may_have(info: str, n_levels: int) -> bool:
+    """Tell whether the values of a column can be codes of so many levels."""
+    codes = [float(code) for code in info.strip("[]").split(":")] if info != "none" else []
+    return all(code.is_integer() and -1 <= code < n_levels for code in codes)
 
 
 def _numbers(fields: dict[str, str], key: str, kind: type) -> np.ndarray:

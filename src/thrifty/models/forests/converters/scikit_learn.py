@@ -9,6 +9,7 @@ from sklearn.utils import get_tags
 
 from thrifty.models.forests.converters.single_precision import at_most
 from thrifty.models.forests.forest import LEAF, Forest, Tree
+from thrifty.models.forests.levels import CategoryLevels
 from thrifty.models.forests.task import Task
 
 INVERSE_LINKS = {"IdentityLink": "identity", "LogLink": "log"}  # of histogram gradient boosting for regression
@@ -50,14 +51,15 @@ def gradient_boosting(model: Any) -> Forest:
 
 def hist_gradient_boosting(model: Any) -> Forest:
     """Read histogram gradient boosting, which compares in double precision."""
-    categories = _Categories(model)
+    column_of, levels = _encoded_columns(model)
     link = "identity" if is_classifier(model) else INVERSE_LINKS[type(model._loss.link).__name__]
     return Forest.from_trees(
-        [_hist_tree(predictor, categories) for trees in model._predictors for predictor in trees],
+        [_hist_tree(predictor, column_of) for trees in model._predictors for predictor in trees],
         n_features=model.n_features_in_,
         base=np.ravel(model._baseline_prediction),
         feature_names=getattr(model, "feature_names_in_", None),
         task=_boosted_task(model, link=link),
+        levels=levels,
     )
 
 
@@ -130,45 +132,34 @@ def _mean_root(estimators: Any, values: Callable[[Any], np.ndarray]) -> tuple[fl
     return tuple(np.mean([values(each.tree_)[0] for each in estimators], axis=0).tolist())
 
 
-class _Categories:
-    """The columns and categories of histogram gradient boosting, which numbers categorical columns first."""
+def _encoded_columns(model: Any) -> tuple[np.ndarray, CategoryLevels | None]:
+    """Return the column of X behind each column of the encoded rows, and the levels that the encoder has learned.
 
-    def __init__(self, model: Any):
-        chosen = np.zeros(model.n_features_in_, dtype=bool) if model.is_categorical_ is None else model.is_categorical_
-        self.column_of = np.concatenate([np.flatnonzero(chosen), np.flatnonzero(~chosen)])
-        encoder = model._preprocessor.named_transformers_["encoder"] if chosen.any() else None
-        self._codes = [_codes(values) for values in encoder.categories_] if encoder else []
-
-    def split(self, column: int, words: np.ndarray) -> tuple[list[int], list[int]]:
-        """Return the categories of a column that go left (their bits are set in `words`), and those that go right."""
-        codes = self._codes[column]
-        goes_left = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)[: len(codes)]
-        return codes[goes_left].tolist(), codes[~goes_left].tolist()
-
-
-def _codes(values: np.ndarray) -> np.ndarray:
-    """Return the categories if they are whole numbers of at least 0, otherwise their positions."""
-    known = values[[value == value for value in values]]
-    whole = np.issubdtype(known.dtype, np.number) and (known >= 0).all() and (known == np.rint(known)).all()
-    return known.astype(np.int64) if whole else np.arange(len(known))
+    Histogram gradient boosting moves columns of categories to the front and numbers their levels.
+    """
+    if model.is_categorical_ is None:
+        return np.arange(model.n_features_in_), None
+    chosen, others = np.flatnonzero(model.is_categorical_), np.flatnonzero(~model.is_categorical_)
+    encoder = model._preprocessor.named_transformers_["encoder"]
+    levels = {
+        column: [level for level in learned.tolist() if level == level and level is not None]
+        for column, learned in zip(chosen.tolist(), encoder.categories_, strict=True)
+    }
+    return np.concatenate([chosen, others]), CategoryLevels(levels, codes_in_arrays=False)
 
 
-def _hist_tree(predictor: Any, categories: _Categories) -> Tree:
+def _hist_tree(predictor: Any, column_of: np.ndarray) -> Tree:
     nodes = predictor.nodes
-    left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
-    missing_left = nodes["missing_go_to_left"].astype(bool)
     sets = {}
     for k in np.flatnonzero(nodes["is_categorical"] & ~nodes["is_leaf"].astype(bool)).tolist():
         words = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][k]]
-        sets[k], others = categories.split(int(nodes["feature_idx"][k]), words)
-        if missing_left[k]:  # unknown categories go left too, but in a Forest only listed ones do: swap the children
-            sets[k], left[k], right[k], missing_left[k] = others, right[k], left[k], False
+        sets[k] = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little")).tolist()
     return Tree(
-        feature=np.where(nodes["is_leaf"], LEAF, categories.column_of[nodes["feature_idx"]]),
+        feature=np.where(nodes["is_leaf"], LEAF, column_of[nodes["feature_idx"]]),
         threshold=nodes["num_threshold"],
-        left=left,
-        right=right,
+        left=nodes["left"].astype(np.int64),
+        right=nodes["right"].astype(np.int64),
         value=nodes["value"][:, None],
-        missing_left=missing_left,
+        missing_left=nodes["missing_go_to_left"].astype(bool),
         categories=sets,
     )

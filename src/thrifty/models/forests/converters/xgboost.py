@@ -6,12 +6,14 @@ are swapped here.
 """
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from thrifty.models.forests.converters.single_precision import less_than
 from thrifty.models.forests.forest import LEAF, Forest, Tree
+from thrifty.models.forests.levels import CategoryLevels
 from thrifty.models.forests.task import Task
 
 LINKS = {
@@ -48,6 +50,7 @@ def booster(model: Any, classes: Any = None, averaged: bool = False) -> Forest:
             score_of=grown["tree_info"],
             feature_names=model.feature_names,
             task=_task(learner["objective"]["name"], n_scores, classes, averaged),
+            levels=_levels(grown.get("cats", {}).get("enc", [])),
         )
 
     # The form of the saved base depends on the objective and the version, so it is computed as margin - trees.
@@ -89,3 +92,20 @@ def _tree(tree: dict[str, Any], share: float) -> Tree:
 def _categories(tree: dict[str, Any]) -> dict[int, list[int]]:
     at = zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True)
     return {node: tree["categories"][first : first + size] for node, first, size in at}
+
+
+def _levels(encodings: list[dict[str, Any]]) -> CategoryLevels | None:
+    """Return the levels that XGBoost 3.1 and later store if it is trained on a frame with categories.
+
+    Texts are stored as bytes, but their offsets count characters and the end is cut off. So levels with characters
+    that are not ASCII (bytes above 127, stored as negative numbers) are not known.
+    """
+    stored = {column: each for column, each in enumerate(encodings) if each["values"]}
+    readable = {column: each for column, each in stored.items() if "type" in each or min(each["values"]) >= 0}
+    levels = {column: each["values"] if "type" in each else _texts(each) for column, each in readable.items()}
+    return CategoryLevels(levels) if stored else None
+
+
+def _texts(encoding: dict[str, Any]) -> list[str]:
+    text = bytes(encoding["values"]).decode()
+    return [text[first:end] for first, end in pairwise(encoding["offsets"])]
