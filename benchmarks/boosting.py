@@ -189,7 +189,7 @@ def rising_prices() -> None:
     counts = np.array([[int(cell) for cell in row[1:]] for row in rows])
     ours, theirs = np.diff(counts, axis=0).max(axis=0)
     what = f"largest increase of the number of splits on A (CEGB: {theirs})"
-    report("A more expensive feature is not used more often", [at_most(what, ours, 0, "")])
+    report("Feature A is not used more often as its price rises", [at_most(what, ours, 0, "")])
 
 
 def _uses(forest, feature):

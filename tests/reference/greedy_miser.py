@@ -91,7 +91,7 @@ def splits(X, rows, gradient, curvature, weight, min_leaf):
             if missing_left is None:  # no row tells, so with the heavier side
                 missing_left = sum(weight[i] for i in left) >= sum(weight[i] for i in right)
             left, right = (left + missing, right) if missing_left else (left, right + missing)
-            if all(rows_held(side, rows, curvature, weight) >= min_leaf for side in (left, right)):
+            if all(is_large(side, rows, curvature, weight, min_leaf) for side in (left, right)):
                 after = reach(left, gradient, curvature) + reach(right, gradient, curvature)
                 yield {
                     "feature": feature,
@@ -103,10 +103,11 @@ def splits(X, rows, gradient, curvature, weight, min_leaf):
                 }
 
 
-def rows_held(side, rows, curvature, weight):
-    """How many of a node's rows a side holds, those that bend the loss more counting more."""
-    share = sum(curvature[i] for i in side) / sum(curvature[i] for i in rows)
-    return round(share * sum(weight[i] for i in rows), 9)
+def is_large(side, rows, curvature, weight, min_leaf):
+    """Whether a side has enough weight, and at least the same share of the node's curvature."""
+    of_weight, of_curvature = (sum(of[i] for i in side) / sum(of[i] for i in rows) for of in (weight, curvature))
+    least = min_leaf / sum(weight[i] for i in rows)
+    return min(of_weight, of_curvature) >= least - 1e-9
 
 
 def reach(rows, gradient, curvature):

@@ -11,7 +11,7 @@ loss whose second derivative (Hessian) is not equal to the weight stores it in a
     m    words of a row: 1, or 2 with a Hessian
     d    features, rounded up to a multiple of eight. The codes of a row in a block of eight features are the bytes of
          one 64-bit number, shape (d / 8, n). One load serves eight histograms, which together fit in the L1 cache
-    G    sum of gradients        H    sum of Hessians (of weights if m = 1)
+    G    sum of gradients        H    sum of Hessians (of weights if m = 1)        W    sum of weights
 """
 
 import numpy as np
@@ -125,7 +125,7 @@ def take_away(histogram, sibling, features):
 
 
 @njit(cache=True, nogil=True)
-def best_splits(histogram, total, n_bins, categorical, features, scales, min_rows, ridge, found):
+def best_splits(histogram, total, n_bins, categorical, features, scales, min_rows, by_hessian, ridge, found):
     """Write the best split of some features into `found` (d, 3): its gain, its position, and 1 if NaN goes left.
 
     A split at position b sends codes 0..b left. For a categorical feature it sends the first b + 1 categories left, in
@@ -134,14 +134,16 @@ def best_splits(histogram, total, n_bins, categorical, features, scales, min_row
 
         gain = 1/2 * (G_left^2 / (H_left + ridge) + G_right^2 / (H_right + ridge) - G^2 / (H + ridge))
 
-    Both sides must hold at least `min_rows` of the rows of the node. With m = 2, a row counts by its share of H of the
-    node. Rows with a Hessian close to 0 hardly count, because a leaf of such rows alone would take a very large step.
+    Both sides must have a weight of at least `min_rows`, and at least the same share of H of the node: a leaf of rows
+    with Hessians close to 0 would take a very large step. With `by_hessian`, only the share of H counts.
     """
     order = np.empty(N_CODES, np.int64)
-    has_hessian = histogram.shape[2] == 2
-    H, H_scale = (total[1], scales[2]) if has_hessian else (total[0] & WEIGHT_MASK, scales[1])
-    min_H = min_rows * scales[1] / (total[0] & WEIGHT_MASK) * H * (1.0 - 1e-9)  # tolerates rounding errors
-    min_H = max(min_H, MIN_HESSIAN * H_scale, 1.0)
+    W, H, H_scale = total[0] & WEIGHT_MASK, total[0] & WEIGHT_MASK, scales[1]
+    if histogram.shape[2] == 2:
+        H, H_scale = total[1], scales[2]
+    slack = 1.0 - 1e-9  # tolerates rounding errors
+    least_W = 0.0 if by_hessian else min_rows * scales[1] * slack
+    least = least_W, max(min_rows * scales[1] / W * H * slack, MIN_HESSIAN * H_scale, 1.0)
     gain_unit = 0.5 * H_scale / scales[0] ** 2
     for j in features:
         found[j, 0], found[j, 1], found[j, 2] = -np.inf, -1.0, 0.0
@@ -152,15 +154,15 @@ def best_splits(histogram, total, n_bins, categorical, features, scales, min_row
             for b in range(n_positions):
                 order[b] = b
         some_missing = (histogram[j, MISSING, 0] & WEIGHT_MASK) > 0
-        _scan(histogram[j], total, order, n_positions, min_H, ridge * H_scale, False, not some_missing, found[j])
+        _scan(histogram[j], total, order, n_positions, least, ridge * H_scale, False, not some_missing, found[j])
         if some_missing:
-            _scan(histogram[j], total, order, n_positions, min_H, ridge * H_scale, True, False, found[j])
+            _scan(histogram[j], total, order, n_positions, least, ridge * H_scale, True, False, found[j])
         found[j, 0] *= gain_unit
 
 
 @njit(cache=True, nogil=True)
-def _scan(histogram, total, order, n_positions, min_H, ridge, missing_left, by_weight, found):
-    """Try every position of a split, with missing values on the given side.
+def _scan(histogram, total, order, n_positions, least, ridge, missing_left, by_weight, found):
+    """Try every position of a split, with missing values on the given side; `least` are the least W and H of a side.
 
     `by_weight` means that the node has no missing values; then NaN will go to the side with more weight. Gains are in
     the integer units of the words and without the factor 1/2, which the caller applies.
@@ -170,22 +172,24 @@ def _scan(histogram, total, order, n_positions, min_H, ridge, missing_left, by_w
     if missing_left:
         word = histogram[MISSING, 0]
         hessian = histogram[MISSING, 1] if has_hessian else 0
-    G, H = float(total[0] >> WEIGHT_BITS), float(total[1] if has_hessian else total[0] & WEIGHT_MASK)
+    G, W = float(total[0] >> WEIGHT_BITS), float(total[0] & WEIGHT_MASK)
+    H = float(total[1]) if has_hessian else W
     before = G * G / (H + ridge) if H + ridge > 0 else 0.0
     for position in range(n_positions):
         word += histogram[order[position], 0]
         if has_hessian:
             hessian += histogram[order[position], 1]
-        H_left = float(hessian if has_hessian else word & WEIGHT_MASK)
+        W_left = float(word & WEIGHT_MASK)
+        H_left = float(hessian) if has_hessian else W_left
         H_right = H - H_left
-        if H_left < min_H or H_right < min_H:
+        if min(W_left, W - W_left) < least[0] or min(H_left, H_right) < least[1]:
             continue
         G_left = float(word >> WEIGHT_BITS)
         G_right = G - G_left
         after = G_left * G_left / (H_left + ridge) + G_right * G_right / (H_right + ridge)
         if after - before > found[0]:
             found[0], found[1] = after - before, position
-            found[2] = 2 * (word & WEIGHT_MASK) >= (total[0] & WEIGHT_MASK) if by_weight else missing_left
+            found[2] = 2 * W_left >= W if by_weight else missing_left
 
 
 @njit(cache=True, nogil=True)
@@ -234,24 +238,31 @@ def partition(code, goes_left, rows, words, spare_rows, spare_words):
 
 
 @njit(cache=True, nogil=True)
-def pay(paid, rows, price, spend):
-    """Charge the price of a unit to the rows that have not paid it; `paid` and `spend` have shape (n,)."""
+def pay(paid, rows, price, spend, charged):
+    """Charge the price of a unit to the rows that have not paid it; `paid` and `spend` have shape (n,).
+
+    The rows that are charged are written to `charged`, and their number is returned.
+    """
+    n_charged = 0
     for r in range(rows.size):
         i = _U(rows[r])
         if not paid[i]:
             paid[i] = True
             spend[i] += price
+            charged[n_charged] = rows[r]
+            n_charged += 1
+    return n_charged
 
 
 @njit(cache=True, nogil=True)
-def weight_paid(paid, units, rows, weight, out):
-    """Write, for some units, the total weight of the rows that have paid the unit; `paid` has shape (n_units, n)."""
+def add_weight_paid(paid, units, rows, weight, out):
+    """Add, for some units, the total weight of the rows that have paid the unit; `paid` has shape (n_units, n)."""
     for u in units:
         unit_paid, total = paid[u], 0.0
         for r in range(rows.size):
             i = _U(rows[r])
             total += weight[i] if unit_paid[i] else 0.0
-        out[u] = total
+        out[u] += total
 
 
 @njit(cache=True, nogil=True)

@@ -96,7 +96,7 @@ def uses(model, feature):
 
 
 @pytest.mark.parametrize("n_estimators", [1, 10])
-def test_a_more_expensive_feature_is_not_used_more(n_estimators):
+def test_a_feature_of_one_region_is_used_less_as_its_price_rises(n_estimators):
     X, y = depends_on_region()
     counts = [
         uses(GreedyMiserRegressor(costs=[0, price, 0], n_estimators=n_estimators, max_depth=2).fit(X, y), 1)

@@ -210,7 +210,7 @@ def ada_boost(grower: Grower, targets: np.ndarray, count: np.ndarray, n_estimato
 
 def _grower(model: AdaBoostRSClassifier, X: np.ndarray, weight: np.ndarray, random: np.random.Generator) -> Grower:
     """Return a grower for which all features are free."""
-    limits = Limits(model.max_depth, None, model.min_samples_leaf, 0.0)
+    limits = Limits(model.max_depth, None, model.min_samples_leaf, 0.0, by_hessian=True)
     bins = Bins.of(X, weight, MAX_BINS, np.zeros(X.shape[1], dtype=bool), random)
     payments = EnsemblePayments(model.cost_model_, weight, 0.0)
     return Grower(bins.codes(X), bins, payments, limits, constant_hessian=False, all_weight=float(weight.sum()))

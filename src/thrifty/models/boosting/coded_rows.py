@@ -54,6 +54,11 @@ class CodedRows:
         return slice(0, self.n_train)
 
     @property
+    def training_weight(self) -> np.ndarray:
+        """The weight of each row; 0 for held-out rows."""
+        return np.where(np.arange(self.codes.n_rows) < self.n_train, self.loss.weight, 0.0)
+
+    @property
     def held_out(self) -> slice:
         """The held-out rows."""
         return slice(self.n_train, None)

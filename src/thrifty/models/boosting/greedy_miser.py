@@ -45,11 +45,11 @@ class GreedyMiserRegressor(GreedyMiserEstimator, BudgetedRegressor):
         ``charge="ensemble"``.
     budget : float or None, default=None
         No feature is bought that would exceed the budget. With ``charge="ensemble"`` it bounds the cost of all
-        features together, and therefore the spend of every row. With ``charge="row"`` it bounds the mean spend of the
-        training rows. Evaluation costs are included.
+        features together, and therefore the spend of every row. With ``charge="row"`` it bounds the mean spend of all
+        training rows, weighted by their weights, also with ``subsample``. Evaluation costs are included.
     evaluation_cost : float, default=0.0
         What evaluating one tree costs a row, in the unit of the costs. A round is kept only if it saves more than its
-        evaluation costs.
+        evaluation costs. Otherwise its purchases are undone.
     n_estimators : int, default=100
         The largest number of rounds.
     learning_rate : float, default=0.1
@@ -59,7 +59,8 @@ class GreedyMiserRegressor(GreedyMiserEstimator, BudgetedRegressor):
     max_leaf_nodes : int or None, default=None
         The largest number of leaves of a tree. None means no limit.
     min_samples_leaf : int, default=20
-        The least number of rows in a leaf, counted by their weights.
+        The least number of rows in a leaf. A row of weight w counts as w rows; if some weights are below 1, all are
+        first rescaled to a mean of 1. With ``subsample``, only rows that the tree is grown on count.
     l2_regularization : float, default=0.0
         Added to the sum of the Hessians of every leaf, which shrinks leaf values.
     subsample : float, default=1.0
@@ -151,11 +152,11 @@ class GreedyMiserClassifier(GreedyMiserEstimator, BudgetedClassifier):
         ``charge="ensemble"``.
     budget : float or None, default=None
         No feature is bought that would exceed the budget. With ``charge="ensemble"`` it bounds the cost of all
-        features together, and therefore the spend of every row. With ``charge="row"`` it bounds the mean spend of the
-        training rows. Evaluation costs are included.
+        features together, and therefore the spend of every row. With ``charge="row"`` it bounds the mean spend of all
+        training rows, weighted by their weights, also with ``subsample``. Evaluation costs are included.
     evaluation_cost : float, default=0.0
         What evaluating one tree costs a row, in the unit of the costs. A round is kept only if it saves more than its
-        evaluation costs.
+        evaluation costs. Otherwise its purchases are undone.
     n_estimators : int, default=100
         The largest number of rounds.
     learning_rate : float, default=0.1
@@ -165,7 +166,10 @@ class GreedyMiserClassifier(GreedyMiserEstimator, BudgetedClassifier):
     max_leaf_nodes : int or None, default=None
         The largest number of leaves of a tree. None means no limit.
     min_samples_leaf : int, default=20
-        The least number of rows in a leaf, counted by their weights.
+        The least number of rows in a leaf. A row of weight w counts as w rows; if some weights are below 1, all are
+        first rescaled to a mean of 1. With ``subsample``, only rows that the tree is grown on count.
+        A leaf must also have at least the same share of the sum of the Hessians of its parent, so that no leaf value
+        is very large.
     l2_regularization : float, default=0.0
         Added to the sum of the Hessians of every leaf, which shrinks leaf values.
     subsample : float, default=1.0
@@ -265,11 +269,11 @@ class GreedyMiserRanker(GreedyMiserEstimator, BudgetedRanker):
         ``charge="ensemble"``.
     budget : float or None, default=None
         No feature is bought that would exceed the budget. With ``charge="ensemble"`` it bounds the cost of all
-        features together, and therefore the spend of every row. With ``charge="row"`` it bounds the mean spend of the
-        training rows. Evaluation costs are included.
+        features together, and therefore the spend of every row. With ``charge="row"`` it bounds the mean spend of all
+        training rows, weighted by their weights, also with ``subsample``. Evaluation costs are included.
     evaluation_cost : float, default=0.0
         What evaluating one tree costs a row, in the unit of the costs. A round is kept only if it saves more than its
-        evaluation costs.
+        evaluation costs. Otherwise its purchases are undone.
     n_estimators : int, default=100
         The largest number of rounds.
     learning_rate : float, default=0.1
@@ -279,7 +283,10 @@ class GreedyMiserRanker(GreedyMiserEstimator, BudgetedRanker):
     max_leaf_nodes : int or None, default=None
         The largest number of leaves of a tree. None means no limit.
     min_samples_leaf : int, default=20
-        The least number of rows in a leaf, counted by their weights.
+        The least number of rows in a leaf. A row of weight w counts as w rows; if some weights are below 1, all are
+        first rescaled to a mean of 1. With ``subsample``, only rows that the tree is grown on count.
+        A leaf must also have at least the same share of the sum of the Hessians of its parent, so that no leaf value
+        is very large.
     l2_regularization : float, default=0.0
         Added to the sum of the Hessians of every leaf, which shrinks leaf values.
     subsample : float, default=1.0

@@ -53,6 +53,11 @@ class GrownTree:
         """The number of nodes that are not leaves."""
         return len(self._steps) // 2
 
+    @property
+    def features(self) -> set[int]:
+        """The features that the tree splits on."""
+        return set(self._nodes.feature) - {LEAF}
+
     def add_to(self, scores: np.ndarray, learning_rate: float) -> None:
         """Add the steps of the leaves, times the learning rate, to the scores (n,) of the rows."""
         for leaf, groups in self._rows.items():

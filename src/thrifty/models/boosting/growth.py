@@ -37,6 +37,7 @@ from thrifty.models.boosting.payments import NoPayments, Payments
 
 CELLS_PER_THREAD = 50_000  # a thread pays off if it has at least this many codes to add to histograms
 INDEPENDENT_SPLITS = 16  # of one feature, approximately: neighbouring thresholds have almost the same gain
+LARGEST_CORRECTION = 10.0  # of a penalty for the optimism of a bag, as a multiple of the penalty
 ROUNDING = 1e-12  # a gain below this share of the largest possible gain is a rounding error
 
 
@@ -49,15 +50,19 @@ class Limits:
     max_depth : int or None
     max_leaf_nodes : int or None
     min_samples_leaf : float
-        The least weight of the rows of a leaf.
+        The least weight of the rows of a leaf; without weights, their number. A leaf must also have the same share of
+        the Hessian of its parent.
     l2_regularization : float
         Added to the Hessian of every leaf.
+    by_hessian : bool
+        Whether only the share of the Hessian counts.
     """
 
     max_depth: int | None
     max_leaf_nodes: int | None
     min_samples_leaf: float
     l2_regularization: float
+    by_hessian: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -141,7 +146,7 @@ class Grower:
         self._prepare(self.payments.weight)
         nodes = TreeNodes()
         total = self._words.sum(axis=0)
-        state = self.payments.start_tree(bag, self._weight)
+        state = self.payments.start_tree((bag, rest))
         root = _Node(nodes.add_leaf(), 0, slice(0, len(bag)), slice(0, len(rest)), total, state)
         self._find_splits(root, None, None)
         open_nodes, saved = [root], 0.0
@@ -193,7 +198,8 @@ class Grower:
 
             optimism = v * log(m) * (1 / W_bag - 1 / W_all),    m = INDEPENDENT_SPLITS * number of features
 
-        A purchase is permanent, so a split on a feature that is not paid must gain this much more.
+        A purchase is permanent, so a split with a penalty must gain this much more, but at most LARGEST_CORRECTION
+        times the penalty: features that cost almost nothing are bought as if they were free.
         """
         if self._weight >= self._all_weight or hessian_sum <= 0:
             return 0.0
@@ -244,6 +250,7 @@ class Grower:
             features,
             self._scales,
             self.limits.min_samples_leaf,
+            self.limits.by_hessian,
             self.limits.l2_regularization,
             node.best,
         )
@@ -252,8 +259,7 @@ class Grower:
         """Choose the split with the largest net gain; if several are equal, the one with the smallest penalty."""
         assert node.best is not None
         penalties = self.payments.penalties(node.payments)
-        if self._optimism > 0:
-            penalties = penalties + self._optimism * self.payments.unpaid_share(node.payments)
+        penalties = penalties + np.minimum(LARGEST_CORRECTION * penalties, self._optimism)
         net_gain = node.best[:, 0] / self._weight - penalties
         node.net_gain = float(net_gain.max())
         equal = np.flatnonzero(net_gain == node.net_gain)
@@ -267,7 +273,8 @@ class Grower:
         prices_change = self.payments.buy(node.feature, (self._bag[node.bag], self._rest[node.rest]), node.payments)
         small, large = sorted((left, right), key=lambda child: child.bag.stop - child.bag.start)
         if self.limits.max_depth is None or left.depth < self.limits.max_depth:
-            small.payments, large.payments = self.payments.split_state(node.payments, self._bag[small.bag])
+            smaller = self._bag[small.bag], self._rest[small.rest]
+            small.payments, large.payments = self.payments.split_state(node.payments, smaller)
             self._find_splits(small, node, large)
         self._release_histogram(node)
         if prices_change:

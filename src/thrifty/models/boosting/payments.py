@@ -8,8 +8,9 @@ unit costs c_u, as far as they are not paid yet:
     ensemble    price_j = sum of c_u over the units that no split has paid
     row         price_j = sum of c_u * (weight of the rows at the node that have not paid u) / W
 
-where W is the weight of all rows that the tree is grown on. In the paper the first split on a feature pays for all
-rows (``ensemble``). Alternatively each row pays for the features on its own paths (``row``).
+where W is the weight of all training rows. In the paper the first split on a feature pays for all rows (``ensemble``).
+Alternatively each row pays for the features on its own paths (``row``). If a tree is grown on a part of the training
+rows, the other training rows are sent down the tree too, and prices count all of them.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.costs import CostModel, Ledger
-from thrifty.kernels.histograms import pay, weight_paid
+from thrifty.kernels.histograms import add_weight_paid, pay
 from thrifty.kernels.threads import over_rows
 
 
@@ -32,14 +33,14 @@ class Payments(ABC):
     ----------
     cost_model : CostModel
     weight : ndarray of shape (n,)
-        Weight of each row.
+        Weight of each row in the mean spend; 0 for held-out rows.
     rate : float
         Loss per row that a split must save for each unit of cost that every row pays.
-    budget : float, default=inf
-        Upper bound on the cost of all features of the ensemble, or on the mean spend of the rows.
 
     Attributes
     ----------
+    budget : float
+        Upper bound on the cost of all features of the ensemble, or on the mean spend of the rows.
     spend : ndarray of shape (n,)
         What each row has paid for the features on its paths.
     features : set of int
@@ -48,37 +49,53 @@ class Payments(ABC):
         The account of the ensemble.
     """
 
-    def __init__(self, cost_model: CostModel, weight: np.ndarray, rate: float, budget: float = np.inf):
-        self.weight, self.rate, self.budget = weight, rate, budget
-        self.ledger = Ledger(cost_model)
+    def __init__(self, cost_model: CostModel, weight: np.ndarray, rate: float):
+        self.weight, self.rate, self.budget = weight, rate, np.inf
+        self._cost_model, self.ledger = cost_model, Ledger(cost_model)
         self.features: set[int] = set()
         self.spend = np.zeros(len(weight))
         self._unit_costs, self._requirement = cost_model.unit_costs, cost_model.requirement.astype(float)
         self._paid = np.zeros((len(self._unit_costs), len(weight)), dtype=bool)
         self._units_of = [np.flatnonzero(line & (self._unit_costs > 0)) for line in cost_model.requirement]
+        self._charged = np.empty(len(weight), dtype=np.uint32)
+        self.start_round(np.inf)
+
+    def start_round(self, budget: float) -> None:
+        """Set the budget, and remember the present state for `undo_round`."""
+        self.budget = budget
+        self._before = self.features.copy(), self.ledger.copy(), self.spend.copy()
+        self._paid_in_round: list[tuple[int, np.ndarray]] = []  # units, and the rows that paid them
+
+    def undo_round(self) -> None:
+        """Give back all that was bought since the round started."""
+        self.features, self.ledger, self.spend = self._before
+        for unit, rows in self._paid_in_round:
+            self._paid[unit, rows] = False
+
+    def give_back_unread(self, read: set[int]) -> None:
+        """Give back the features that were bought but are not among those that trees read."""
+        if self.features != read:
+            self.features, self.ledger = read, Ledger(self._cost_model, sorted(read))
 
     @abstractmethod
-    def start_tree(self, rows: np.ndarray, weight: float) -> Any:
-        """Return the payment state of the root of a tree that is grown on these rows, which have this weight."""
+    def start_tree(self, rows: Sequence[np.ndarray]) -> Any:
+        """Return the payment state of the root of a tree; `rows` are several arrays of rows."""
 
     @abstractmethod
     def penalties(self, state: Any) -> np.ndarray:
         """Return the penalty of splitting a node on each feature, in loss per row; infinity beyond the budget."""
 
     @abstractmethod
-    def unpaid_share(self, state: Any) -> np.ndarray:
-        """Return the share of each feature's price at a node that is not paid yet."""
-
-    @abstractmethod
-    def split_state(self, state: Any, smaller: np.ndarray) -> tuple[Any, Any]:
+    def split_state(self, state: Any, smaller: Sequence[np.ndarray]) -> tuple[Any, Any]:
         """Return the payment states of the children of a node; the first is that of the child with these rows."""
 
     def buy(self, feature: int, rows: Sequence[np.ndarray], state: Any) -> bool:
         """Charge the rows of a node for a split; return whether the prices at other nodes change."""
         self.features.add(feature)
-        for unit in self._units_of[feature]:
+        for unit in self._units_of[feature].tolist():
             for part in rows:
-                pay(self._paid[unit], part, self._unit_costs[unit], self.spend)
+                n_charged = pay(self._paid[unit], part, self._unit_costs[unit], self.spend, self._charged)
+                self._paid_in_round.append((unit, self._charged[:n_charged].copy()))
         return self.ledger.buy(feature) > 0
 
 
@@ -88,18 +105,14 @@ class EnsemblePayments(Payments):
     Nodes have no state of their own.
     """
 
-    def start_tree(self, rows: np.ndarray, weight: float) -> None:
+    def start_tree(self, rows: Sequence[np.ndarray]) -> None:
         """Return None, because nodes have no state."""
 
     def penalties(self, state: None) -> np.ndarray:
         """Return the rate times the unpaid cost of each feature; infinity beyond the budget."""
         return np.where(self.ledger.affordable(self.budget), self.rate * self.ledger.prices, np.inf)
 
-    def unpaid_share(self, state: None) -> np.ndarray:
-        """Return 1 for features with unpaid units, otherwise 0."""
-        return (self.ledger.prices > 0).astype(float)
-
-    def split_state(self, state: None, smaller: np.ndarray) -> tuple[None, None]:
+    def split_state(self, state: None, smaller: Sequence[np.ndarray]) -> tuple[None, None]:
         """Return None for both children, because nodes have no state."""
         return None, None
 
@@ -110,10 +123,10 @@ class RowPayments(Payments):
     The state of a node is its weight, and for each unit the weight of its rows that have paid the unit.
     """
 
-    def start_tree(self, rows: np.ndarray, weight: float) -> "_NodePayments":
+    def start_tree(self, rows: Sequence[np.ndarray]) -> "_NodePayments":
         """Return the weight of the rows that have paid each unit."""
-        self._tree_weight = weight
-        self._mean_spend = float(self.weight[rows] @ self.spend[rows]) / weight
+        self._all_weight = float(self.weight.sum())
+        self._mean_spend = float(self.weight @ self.spend) / self._all_weight
         return self._count(rows)
 
     def penalties(self, state: "_NodePayments") -> np.ndarray:
@@ -121,17 +134,14 @@ class RowPayments(Payments):
         price = self._prices(state)
         return np.where(self._mean_spend + price <= self.budget, self.rate * price, np.inf)
 
-    def unpaid_share(self, state: "_NodePayments") -> np.ndarray:
-        """Return the share of each feature's price that the rows of the node have not paid yet."""
-        full = self._requirement @ self._unit_costs * (state.weight / self._tree_weight)
-        return np.divide(self._prices(state), full, out=np.zeros_like(full), where=full > 0)
-
     def _prices(self, state: "_NodePayments") -> np.ndarray:
-        """Return by how much a split on each feature would raise the mean spend of the rows of the tree."""
-        unpaid = (state.weight - state.paid).clip(min=0.0) / self._tree_weight
+        """Return by how much a split on each feature would raise the mean spend of the training rows."""
+        unpaid = (state.weight - state.paid).clip(min=0.0) / self._all_weight
         return self._requirement @ (self._unit_costs * unpaid)
 
-    def split_state(self, state: "_NodePayments", smaller: np.ndarray) -> tuple["_NodePayments", "_NodePayments"]:
+    def split_state(
+        self, state: "_NodePayments", smaller: Sequence[np.ndarray]
+    ) -> tuple["_NodePayments", "_NodePayments"]:
         """Count the payments of the smaller child; the other child has the remainder."""
         small = self._count(smaller)
         return small, _NodePayments(state.weight - small.weight, state.paid - small.paid)
@@ -143,15 +153,20 @@ class RowPayments(Payments):
         state.paid[self._units_of[feature]] = state.weight
         return np.isfinite(self.budget)
 
-    def _count(self, rows: np.ndarray) -> "_NodePayments":
+    def _count(self, rows: Sequence[np.ndarray]) -> "_NodePayments":
+        """Return the weight of some rows, and the weight of those that have paid each unit."""
         bought = np.unique(np.concatenate([[], *(self._units_of[j] for j in self.features)])).astype(np.int64)
         paid = np.zeros(len(self._unit_costs))
+        for part in rows:
+            self._add_paid(bought, part, paid)
+        return _NodePayments(sum(float(self.weight[part].sum()) for part in rows), paid)
+
+    def _add_paid(self, units: np.ndarray, rows: np.ndarray, paid: np.ndarray) -> None:
         over_rows(
-            lambda first, last: weight_paid(self._paid, bought[first:last], rows, self.weight, paid),
-            len(bought),
+            lambda first, last: add_weight_paid(self._paid, units[first:last], rows, self.weight, paid),
+            len(units),
             smallest=max(1, 200_000 // max(len(rows), 1)),
         )
-        return _NodePayments(float(self.weight[rows].sum()), paid)
 
 
 class NoPayments:
@@ -160,16 +175,14 @@ class NoPayments:
     def __init__(self, weight: np.ndarray, n_features: int):
         self.weight, self._zeros = weight, np.zeros(n_features)
 
-    def start_tree(self, rows: np.ndarray, weight: float) -> None:
+    def start_tree(self, rows: Sequence[np.ndarray]) -> None:
         """Return None, because nodes have no state."""
 
     def penalties(self, state: None) -> np.ndarray:
         """Return zeros."""
         return self._zeros
 
-    unpaid_share = penalties
-
-    def split_state(self, state: None, smaller: np.ndarray) -> tuple[None, None]:
+    def split_state(self, state: None, smaller: Sequence[np.ndarray]) -> tuple[None, None]:
         """Return None for both children, because nodes have no state."""
         return None, None
 

@@ -68,7 +68,7 @@ class Rounds:
     trees : list of Tree
         The trees of all rounds, ``n_scores`` per round.
     features : list of frozenset of int
-        The features bought up to each round.
+        The features that the trees up to each round split on.
     history : dict of list
         Loss, spend and other numbers after each round.
     """
@@ -117,22 +117,18 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
     """
     loss = rows.loss
     rate = plan.cost_weight / plan.learning_rate * loss.scale(rows.train)
-    payments = PAYMENTS[plan.charge](rows.cost_model, loss.weight, rate, plan.budget)
-    grower = Grower(
-        rows.codes, rows.bins, payments, plan.limits, loss.constant_hessian, float(loss.weight[rows.train].sum())
-    )
+    payments = PAYMENTS[plan.charge](rows.cost_model, rows.training_weight, rate)
+    all_weight = float(rows.training_weight.sum())
+    grower = Grower(rows.codes, rows.bins, payments, plan.limits, loss.constant_hessian, all_weight)
     lookahead = Lookahead(payments) if plan.lookahead and rate > 0 else None
     rounds = Rounds(loss.base(rows.train))
     scores = np.repeat(rounds.base[:, None], rows.codes.n_rows, axis=1)
     for _ in range(plan.n_estimators):
-        payments.budget -= plan.evaluation_cost * len(rounds.base)
-        if payments.budget < 0:
+        evaluation = plan.evaluation_cost * (len(rounds.trees) + len(rounds.base))
+        if evaluation > plan.budget:
             break
-        draw = Draw.of(rows, plan, random)
-        derivatives = list(zip(*loss.derivatives(scores), strict=True))
-        if lookahead is not None:
-            lookahead.buy(partial(_saving, grower, derivatives, draw.bag), draw.features)
-        grown = [grower.grow(*each, draw.bag.copy(), draw.rest.copy(), draw.features) for each in derivatives]
+        payments.start_round(plan.budget - evaluation)
+        grown = _grow(grower, lookahead, Draw.of(rows, plan, random), loss.derivatives(scores))
         saved = sum(tree.saved for tree in grown)
         if any(tree.n_splits for tree in grown) and saved > rate * plan.evaluation_cost * len(grown):
             for tree, line in zip(grown, scores, strict=True):
@@ -141,9 +137,21 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
             advance(f"loss {rounds.history['loss'][-1]:.5g}, spend {rounds.history['spend'][-1]:.4g}")
             if plan.n_iter_no_change is not None and rounds.n_rounds - rounds.best >= plan.n_iter_no_change:
                 break
-        elif not plan.is_random:
-            break  # every further round would be the same
+        else:
+            payments.undo_round()
+            if not plan.is_random:
+                break  # every further round would be the same
     return rounds
+
+
+def _grow(
+    grower: Grower, lookahead: Lookahead | None, draw: "Draw", derivatives: tuple[np.ndarray, np.ndarray]
+) -> list[GrownTree]:
+    """Grow the trees of a round, given the gradients and Hessians (n_scores, n) of all rows."""
+    by_score: list[tuple[Any, Any]] = list(zip(*derivatives, strict=True))
+    if lookahead is not None:
+        lookahead.buy(partial(_saving, grower, by_score, draw.bag), draw.features)
+    return [grower.grow(*each, draw.bag.copy(), draw.rest.copy(), draw.features) for each in by_score]
 
 
 def _saving(grower: Grower, derivatives: list[tuple[Any, Any]], bag: np.ndarray, features: np.ndarray) -> float:
@@ -188,7 +196,8 @@ def _record(
 ) -> None:
     """Add a round to the result."""
     rounds.trees += [tree.as_tree(plan.learning_rate) for tree in grown]
-    rounds.features.append(frozenset(payments.features))
+    rounds.features.append(frozenset().union(*rounds.features[-1:], *(tree.features for tree in grown)))
+    payments.give_back_unread(set(rounds.features[-1]))
     evaluation = plan.evaluation_cost * len(rounds.trees)
     record = {
         "loss": rows.loss.value(scores, rows.train),
