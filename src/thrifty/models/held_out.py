@@ -10,6 +10,8 @@ from sklearn.utils.validation import validate_data
 from thrifty.metrics.scoring import query_metric
 from thrifty.models.rows import Rows
 
+FEWEST_ROWS = 2  # R² of a single row is not defined
+
 
 def given_rows(estimator: Any, given: Any) -> Rows:
     """Check and return the rows that the user passes for validation: a tuple (X, y) or (X, y, qid)."""
@@ -37,6 +39,12 @@ def hold_out(estimator: Any, rows: Rows) -> tuple[Rows, Rows]:
             "Pass qid= to fit, one query per row."
         )
     kept, held = _split(estimator, rows)
+    if min(len(kept), len(held)) < FEWEST_ROWS:
+        raise ValueError(
+            f"{type(estimator).__name__}: n_samples={len(rows.y)} is too few to hold out rows for validation; expected "
+            f"at least {FEWEST_ROWS} rows to fit and {FEWEST_ROWS} to validate. Pass validation=(X, y), or turn off "
+            "what needs validation rows."
+        )
     return rows.take(kept), rows.take(held)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import average_precision_score
@@ -13,18 +14,19 @@ from reference import cstc as reference
 from thrifty import AndOrClassifier, CostModel
 from thrifty.costs import Ledger
 from thrifty.datasets import make_ltr_skewed
+from thrifty.models.expected_cost.fitting import choose_structure, solve
+from thrifty.models.expected_cost.problem import pose
 from thrifty.models.forests.feature_map import BoostedFeatureMap
 from thrifty.testing import CHECKS
 
 SMALL_FOREST = GradientBoostingRegressor(n_estimators=8, max_depth=2, random_state=0)
 
 
-def stages_of(tree, n_columns):
-    """Return the scores' weights (K, d) and intercepts (K,) of a fitted cascade, in raw units."""
-    weights = np.zeros((tree.n_nodes, n_columns))
-    for k, (first, last) in enumerate(zip(tree.arrays.at[:-1], tree.arrays.at[1:], strict=True)):
-        weights[k, tree.holds(k)] = tree.arrays.scores[0, int(first) : int(last)]
-    return weights, tree.arrays.score_intercept[:, 0]
+def learned_stages(model, X, y):
+    """Return the learned weights (K, d) and intercepts (K,) of a cascade, over standardised columns."""
+    problem = pose(model, model._validated(X, y), None)
+    parameters = solve(model, problem, choose_structure(model, problem)[1]).parameters
+    return parameters.weights[:, 0, problem.scales.columns.argsort()], parameters.intercepts[:, 0]
 
 
 def with_rare_class(n=3000, seed=0):
@@ -70,9 +72,7 @@ def test_the_fit_ends_in_a_minimum_of_the_objective_of_the_reference(loss, skewe
     assert model.n_iter_ == len(model.objective_) - 1 > 1
     assert (np.diff(model.objective_) <= 0).all()
     problem = standard_problem(model, skewed.X, skewed.y)
-    raw, intercepts = stages_of(model.tree_, skewed.X.shape[1])
-    intercepts = intercepts + raw @ skewed.X.mean(axis=0)
-    weights = raw * skewed.X.std(axis=0)
+    weights, intercepts = learned_stages(clone(model), skewed.X, skewed.y)
     at_end = reference.objective("and_or", as_cascade(weights, intercepts), problem)
     assert model.objective_[-1] == pytest.approx(at_end, rel=1e-6)
     random = np.random.default_rng(0)
@@ -90,7 +90,12 @@ def test_a_single_stage_without_penalties_equals_least_squares(skewed):
     model = AndOrClassifier(**settings).fit(X, y)
     design = np.column_stack([X, np.ones(400)])
     expected = design @ np.linalg.lstsq(design, np.where(y, 1.0, -1.0), rcond=None)[0]
-    np.testing.assert_allclose(model.decision_function(X), expected, atol=2e-3)
+    weights, intercepts = learned_stages(clone(model), X, y)
+    learned = (X - X.mean(axis=0)) / X.std(axis=0) @ weights[0] + intercepts[0]
+    np.testing.assert_allclose(learned, expected, atol=2e-3)
+    slope, _ = np.polyfit(learned, log_odds := model.decision_function(X), 1)
+    assert slope > 0
+    assert np.corrcoef(learned, log_odds)[0, 1] == pytest.approx(1.0)
 
 
 def test_missing_convergence_is_reported(skewed):
@@ -160,7 +165,9 @@ def test_bad_limits_are_refused(limits):
 def test_a_row_ends_at_the_first_stage_that_scores_it_below_zero(skewed):
     model = fitted(skewed, fine_tune=None)
     elsewhere = make_ltr_skewed(5, n_features=40, random_state=1).X
-    cascade = as_cascade(*stages_of(model.tree_, 40))
+    weights, intercepts = learned_stages(clone(model), skewed.X, skewed.y)
+    raw = weights / skewed.X.std(axis=0)
+    cascade = as_cascade(raw, intercepts - raw @ skewed.X.mean(axis=0))
     costs = model.cost_model_
     expected = [reference.hard_route(row, cascade, costs.requirement, costs.unit_costs) for row in elsewhere]
     exits, acquired, spend = (np.array(each) for each in zip(*expected, strict=True))
@@ -171,7 +178,7 @@ def test_a_row_ends_at_the_first_stage_that_scores_it_below_zero(skewed):
     np.testing.assert_allclose(acquisition.spend, spend)
 
 
-@pytest.mark.parametrize(("fine_tune", "loss"), [("support", "squared"), ("held", "logistic")])
+@pytest.mark.parametrize(("fine_tune", "loss"), [("support", "squared"), ("held", "logistic"), ("paper", "squared")])
 @pytest.mark.parametrize("rare", [0, 1])
 def test_fine_tuning_rejects_the_same_rows_and_predicts_the_common_class_for_them(fine_tune, loss, rare, skewed):
     names = np.array(["a", "b"])
@@ -293,6 +300,13 @@ def test_more_than_two_classes_are_refused():
     with pytest.raises(ValueError, match=r"AndOrClassifier: y has 3 classes. Only binary classification is supported"):
         AndOrClassifier().fit(np.eye(6), [0, 1, 2, 0, 1, 2])
     assert not get_tags(AndOrClassifier()).classifier_tags.multi_class
+
+
+def test_the_number_of_stages_must_agree_with_the_price_limits():
+    X, y = with_rare_class(200)
+    assert AndOrClassifier(price_limits=[1, 20], costs=RARE_CLASS_COSTS, n_stages=2).fit(X, y).tree_.n_nodes == 2
+    with pytest.raises(ValueError, match="n_stages is 3; expected None, or one of 2 price limits"):
+        AndOrClassifier(price_limits=[1, 20], costs=RARE_CLASS_COSTS, n_stages=3).fit(X, y)
 
 
 VARIANTS = [

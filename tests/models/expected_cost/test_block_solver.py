@@ -74,3 +74,13 @@ def test_the_initial_parameters_are_not_modified(solve):
     solve(objective, initial, max_iter=2)
     for name in FIELDS:
         np.testing.assert_array_equal(getattr(initial, name), getattr(same, name))
+
+
+@BOTH_SOLVERS
+def test_solvers_stop_at_the_tolerance(solve):
+    objective = pose("cstc", "full", n=200, sharpness=4.0, cost_weight=0.02).objective
+    initial = initial_parameters(objective)
+    loose, tight = (solve(objective, initial, tol=tol, max_iter=100) for tol in (0.3, 1e-3))
+    assert len(loose.history) < len(tight.history)
+    assert loose.residual <= 0.3
+    assert tight.history[-1] < loose.history[-1]

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.metrics import average_precision_score
+from sklearn.utils import get_tags
 
 from thrifty import CostModel, CronusClassifier, CSCCClassifier, CSTCClassifier
 from thrifty.datasets import make_ltr_skewed
+from thrifty.tuning.methods import serving
+from thrifty.tuning.problem import Task
 
 CASCADES = [CSCCClassifier, CronusClassifier]
 
@@ -122,3 +125,22 @@ def test_a_cascade_of_one_stage_equals_a_tree_of_one_node():
     cascade = CSCCClassifier(costs=costs, n_stages=1, cost_weight=1e-3).fit(X, y)
     tree = CSTCClassifier(costs=costs, max_depth=1, cost_weight=1e-3).fit(X, y)
     np.testing.assert_allclose(cascade.decision_function(X), tree.decision_function(X))
+
+
+@pytest.mark.parametrize("cascade", CASCADES)
+def test_more_than_two_classes_are_refused(cascade):
+    message = f"{cascade.__name__}: y has 3 classes. Only binary classification is supported"
+    for call in (cascade().fit, cascade().path):
+        with pytest.raises(ValueError, match=message):
+            call(np.eye(6), [0, 1, 2, 0, 1, 2])
+    assert not get_tags(cascade()).classifier_tags.multi_class
+
+
+def test_no_cascade_is_offered_for_several_classes():
+    assert not {"cscc", "cronus", "and-or"} & set(serving(Task.MULTICLASS))
+    assert {"cscc", "cronus", "and-or"} <= set(serving(Task.BINARY))
+
+
+def test_a_cascade_that_would_fill_the_memory_is_refused(skewed):
+    with pytest.raises(ValueError, match=r"n_stages is 100000, which makes 100,000 nodes. .* take about 90.2 GB"):
+        CSCCClassifier(n_stages=100_000).fit(skewed.X, skewed.y)

@@ -1,17 +1,21 @@
 """CSTC as users call it: parameters, validation, paths, feature maps."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from lightgbm import LGBMRegressor
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import train_test_split
 from xgboost import XGBRegressor
 
-from thrifty import BoostedFeatureMap, CostModel, CSTCClassifier, CSTCRegressor
+from thrifty import AndOrClassifier, BoostedFeatureMap, CostModel, CSCCClassifier, CSTCClassifier, CSTCRegressor
 from thrifty.datasets import load_heart, make_ltr, make_quadrants
 from thrifty.metrics import ndcg_at_k
 
@@ -39,7 +43,7 @@ def curved():
         ({"structure": "tall"}, "structure is 'tall'; expected one of 'full', 'prune', 'grow'"),
         ({"loss": "hinge"}, "loss is 'hinge'; expected one of 'squared', 'logistic'"),
         ({"solver": "magic"}, "solver is 'magic'; expected one of 'joint', 'block'"),
-        ({"fine_tune": True}, "fine_tune is True; expected one of 'support', 'held', None"),
+        ({"fine_tune": True}, "fine_tune is True; expected one of 'support', 'held', 'paper', None"),
         ({"sharpness": 0}, "sharpness is 0; expected a number above 0"),
         ({"validation_fraction": 1.0}, "validation_fraction is 1.0; expected a share between 0 and 1"),
         ({"early_stopping": True, "scoring": "ndcg@5"}, "scoring='ndcg@5' is computed by query. Pass qid="),
@@ -79,11 +83,28 @@ def test_missing_convergence_is_reported(heart):
 
 def test_probabilities_are_calibrated(heart):
     X, X_test, y, y_test = train_test_split(heart.X, heart.y, test_size=0.4, random_state=0, stratify=heart.y)
-    for loss in ("squared", "logistic"):
-        model = CSTCClassifier(costs=heart.costs, cost_weight=1e-4, max_depth=2, loss=loss).fit(X, y)
+    for loss, fine_tune in product(("squared", "logistic"), ("support", "paper", None)):
+        settings = {"max_depth": 2, "loss": loss, "fine_tune": fine_tune}
+        model = CSTCClassifier(costs=heart.costs, cost_weight=1e-4, **settings).fit(X, y)
         positive = model.predict_proba(X_test)[:, 1]
         assert brier_score_loss(y_test, positive) < 0.2  # the share of positives alone gives 0.247
         np.testing.assert_array_equal(model.predict(X_test), model.classes_[(positive > 0.5).astype(int)])
+
+
+@pytest.mark.parametrize(
+    "model", [CSTCClassifier(max_depth=2), CSCCClassifier(n_stages=2), AndOrClassifier(n_stages=1, class_weight=None)]
+)
+@pytest.mark.parametrize("fine_tune", ["support", "paper", None])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_log_odds_need_no_further_slope_or_offset(model, fine_tune, loss):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(8000, 5))
+    y = random.random(8000) < expit(X @ [2.0, -1.0, 1.0, 0.5, 0.0] - 1.0)
+    model = clone(model).set_params(fine_tune=fine_tune, loss=loss, cost_weight=0.05).fit(X[:4000], y[:4000])
+    log_odds = model.decision_function(X[4000:])
+    again = LogisticRegression(C=1e6).fit(log_odds[:, None], y[4000:])
+    assert again.coef_[0, 0] == pytest.approx(1.0, abs=0.15)
+    assert again.intercept_[0] == pytest.approx(0.0, abs=0.15)
 
 
 def test_many_classes_share_routes_and_features():
@@ -118,7 +139,7 @@ def test_structures_are_chosen_on_validation_rows():
     sizes = {}
     for structure in ("full", "prune", "grow"):
         model = CSTCRegressor(costs=data.costs, max_depth=4, cost_weight=1e-4, structure=structure)
-        model.fit(data.X, data.y, validation=(extra.X, extra.y))
+        model.fit(data.X, data.y, validation=None if structure == "full" else (extra.X, extra.y))
         sizes[structure] = model.tree_.n_nodes
         assert model.score(extra.X, extra.y) > 0.99
     assert sizes["prune"] <= sizes["full"]
@@ -232,8 +253,10 @@ def test_copies_of_columns_are_paid_for_once(curved):
     X, y = curved
     for cost_weight in (0.01, 0.1):
         plain = CSTCRegressor(cost_weight=cost_weight).fit(X, y)
-        doubled = CSTCRegressor(cost_weight=cost_weight, costs=[1.0] * 8 + [1.1] * 8).fit(np.hstack([X, 3 * X + 1]), y)
-        np.testing.assert_allclose(doubled.spend(np.hstack([X, 3 * X + 1])), plain.spend(X))
+        twice = np.hstack([X, 3 * X + 1])
+        doubled = CSTCRegressor(cost_weight=cost_weight, costs=[1.0] * 8 + [1.1] * 8).fit(twice, y)
+        assert not doubled.acquire(twice).acquired[:, 8:].any()
+        assert doubled.objective_[-1] == pytest.approx(plain.objective_[-1], rel=1e-3)
 
 
 def test_the_first_model_of_a_path_buys_nothing(curved):
@@ -252,3 +275,67 @@ def test_a_path_has_one_model_if_nothing_has_a_price(curved):
 def test_unknown_classes_in_validation_rows_are_refused(heart):
     with pytest.raises(ValueError, match="validation has class 2, which is not in y of fit"):
         CSTCClassifier(early_stopping=True).fit(heart.X, heart.y, validation=(heart.X, heart.y + 1))
+
+
+@pytest.mark.parametrize("unused", [{"validation": "nonsense"}, {"validation": (np.ones((2, 13)), [0, 1])}])
+def test_validation_rows_that_would_not_be_used_are_refused(heart, unused):
+    for call in (CSTCClassifier().fit, CSTCClassifier().path):
+        with pytest.raises(
+            ValueError, match=r"^CSTCClassifier: validation is given, but no validation rows are scored"
+        ):
+            call(heart.X, heart.y, **unused)
+
+
+def test_a_scoring_that_would_not_be_used_is_refused(heart):
+    with pytest.raises(ValueError, match=r'scoring is .accuracy., but no validation rows .* structure to "prune"'):
+        CSTCClassifier(scoring="accuracy").fit(heart.X, heart.y)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"early_stopping": "no"}, "early_stopping is 'no'; expected True or False"),
+        ({"verbose": 2}, "verbose is 2; expected True or False"),
+        ({"random_state": "luck"}, "random_state is 'luck'; expected a whole number, a RandomState or None"),
+        ({"scoring": 5}, "scoring is 5; expected a name, a function or None"),
+    ],
+)
+def test_settings_are_checked_even_where_they_have_no_effect(heart, setting, message):
+    with pytest.raises(ValueError, match=f"^CSTCClassifier: {message}"):
+        CSTCClassifier(**setting).fit(heart.X, heart.y)
+
+
+@pytest.mark.parametrize("structure", ["full", "prune"])
+def test_a_tree_that_would_fill_the_memory_is_refused(heart, structure):
+    message = "max_depth is 16, which makes 65,535 nodes. Their paths and .* take about 38.7 GB; expected at most 1 GB"
+    with pytest.raises(ValueError, match=f"^CSTCClassifier: {message}"):
+        CSTCClassifier(max_depth=16, structure=structure).fit(heart.X, heart.y)
+    with pytest.raises(ValueError, match=r"^CSTCClassifier: max_depth is 1000000, which makes"):
+        CSTCClassifier(max_depth=1_000_000, structure=structure).fit(heart.X, heart.y)
+
+
+def test_a_tree_that_grows_may_become_as_deep_as_it_has_to(heart):
+    model = CSTCClassifier(max_depth=1_000_000, structure="grow", random_state=0).fit(heart.X, heart.y)
+    assert 1 <= model.tree_.n_nodes < 100
+
+
+@pytest.mark.parametrize("structure", ["prune", "grow"])
+def test_too_few_rows_to_hold_out_are_refused(structure):
+    for model, y in ((CSTCRegressor, [0.5, 1.5]), (CSTCClassifier, [0, 1])):
+        with pytest.raises(ValueError, match=f"^{model.__name__}: n_samples=2 is too few to hold out rows"):
+            model(structure=structure).fit(np.eye(2), y)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-250, 1e250, 1e300])
+def test_the_unit_of_prices_may_be_tiny_or_huge(curved, scale):
+    X, y = curved
+    plain = CSTCRegressor(cost_weight=0.05).fit(X, y)
+    scaled = CSTCRegressor(costs=np.full(8, scale), cost_weight=0.05 / scale).fit(X, y)
+    if scale == 1e-300:  # the cost model keeps eight digits of such a price
+        assert scaled.objective_[-1] == pytest.approx(plain.objective_[-1], rel=1e-3)
+        assert scaled.spend(X).mean() / scale == pytest.approx(plain.spend(X).mean(), rel=0.05)
+    else:
+        np.testing.assert_array_equal(scaled.predict(X), plain.predict(X))
+        np.testing.assert_allclose(scaled.spend(X) / scale, plain.spend(X))
+    free_or_nothing = CSTCRegressor(costs=np.full(8, scale), cost_weight=1e8).fit(X, y)
+    assert free_or_nothing.spend(X).any() == (scale < 1)

@@ -128,7 +128,7 @@ def test_no_penalty_at_all(model):
     check_sound(fitted(model.set_params(cost_weight=0.0, l1_weight=0.0), X, aim), X)
 
 
-@pytest.mark.parametrize("fine_tune", ["held", None])
+@pytest.mark.parametrize("fine_tune", ["paper", "held", None])
 def test_other_fine_tuning(model, fine_tune):
     X, aim = rows()
     check_sound(fitted(model.set_params(fine_tune=fine_tune), X, aim), X)
@@ -149,7 +149,7 @@ def test_single_precision_is_as_good(model):
         ({"tol": "low"}, "tol is 'low'"),
         ({"sharpness": 0}, "sharpness is 0; expected a number above 0, or None"),
         ({"solver": "magic"}, "solver is 'magic'; expected one of 'joint', 'block'"),
-        ({"fine_tune": "all"}, "fine_tune is 'all'; expected one of 'support', 'held', None"),
+        ({"fine_tune": "all"}, "fine_tune is 'all'; expected one of 'support', 'held', 'paper', None"),
         ({"max_iter": 0}, "max_iter is 0; expected a whole number of at least 1"),
         ({"validation_fraction": 1.0}, "validation_fraction is 1.0; expected a share between 0 and 1"),
         ({"costs": [1.0]}, "costs has 1 entries but X has 5 features"),

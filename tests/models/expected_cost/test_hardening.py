@@ -4,6 +4,7 @@ from copy import copy
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 
 from models.expected_cost.problems import PRICES, as_tree, expected_loss, pose
 from reference import cstc as reference
@@ -60,17 +61,31 @@ def test_without_fine_tuning_paths_costs_and_scores_equal_those_of_the_reference
     X, _ = rows(seed, n=100)
     scales, tree = problem.scales, as_tree(problem.objective, solution.parameters)
     requirement, unit_costs = model.cost_model_.requirement[scales.columns], model.cost_model_.unit_costs
-    outcome = hardened(learned, None).acquire(X)
+    outcome, scores = hardened(learned, None).acquire(X), []
     for i, row in enumerate((X[:, scales.columns] - scales.mean) / scales.deviation):
         node, acquired, cost = reference.hard_route(row, tree, requirement, unit_costs)
-        score = reference.scores(tree, row[None], node)[0] * scales.target_deviation + scales.target_mean
+        scores.append(reference.scores(tree, row[None], node)[0] * scales.target_deviation + scales.target_mean)
         assert outcome.exit[i] == node
         assert outcome.spend[i] == pytest.approx(cost, abs=1e-9)
         np.testing.assert_array_equal(outcome.acquired[i, scales.columns], acquired)
-        np.testing.assert_allclose(np.atleast_1d(outcome.score[i]), score, atol=1e-8)
+    served = outcome.score.reshape(len(X), -1)
+    if is_classifier(model):
+        check_increasing_lines(np.array(scores), served, outcome.exit)
+    else:
+        np.testing.assert_allclose(served, scores, atol=1e-8)
 
 
-@pytest.mark.parametrize("fine_tune", ["support", "held"])
+def check_increasing_lines(scores, log_odds, exits):
+    """Assert that at each exit the log-odds are one positive slope times the scores, plus an offset per score."""
+    for node in np.unique(exits):
+        here, served = scores[exits == node], log_odds[exits == node]
+        moved, gained = here - here.mean(axis=0), served - served.mean(axis=0)
+        slope = (moved * gained).sum() / max((moved**2).sum(), 1e-300)
+        assert slope > 0 or not moved.any()
+        np.testing.assert_allclose(gained, slope * moved, atol=1e-8)
+
+
+@pytest.mark.parametrize("fine_tune", ["paper", "support", "held"])
 def test_fine_tuning_does_not_change_the_path_or_raise_the_spend_of_a_training_row(learned, fine_tune):
     X, _ = rows(0)
     before, after = hardened(learned, None).acquire(X), hardened(learned, fine_tune).acquire(X)

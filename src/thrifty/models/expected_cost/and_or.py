@@ -4,25 +4,26 @@ M. Dundar, J. Bi. Joint Optimization of Cascaded Classifiers for Computer Aided 
 of Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle, JMLR 15, 2014. `and_or_objective` has the formulas.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
 from thrifty.costs import CostModel, Ledger
 from thrifty.models.expected_cost.and_or_objective import AndOrObjective
-from thrifty.models.expected_cost.and_or_stages import fine_tuned_stages, initial_stages
+from thrifty.models.expected_cost.and_or_stages import initial_stages, tuned_stages
 from thrifty.models.expected_cost.design import Design
-from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
-from thrifty.models.expected_cost.hardening import FineTune, HardNode
+from thrifty.models.expected_cost.hardening import FineTune, HardNode, harden
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.standardised import Standardised
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
-from thrifty.models.task_bases import BudgetedClassifier
+from thrifty.models.expected_cost.two_classes import TwoClassCascade
+
+USUAL_STAGES = 5
 
 
-class AndOrClassifier(ExpectedCostEstimator, BudgetedClassifier):
+class AndOrClassifier(TwoClassCascade):
     """AND-OR cascade of linear classifiers, for two classes, one of which is rare.
 
     A row is predicted to be of the rare class only if all stages accept it; a single stage can reject it. A stage may
@@ -36,8 +37,8 @@ class AndOrClassifier(ExpectedCostEstimator, BudgetedClassifier):
         Cost of acquiring each feature. None means a cost of 1 each.
     cost_weight : float, default=0.01
         Weight of the expected cost in the objective, per unit of cost. Columns are standardised to unit variance first.
-    n_stages : int, default=5
-        Maximum number of stages. Not used if ``price_limits`` are given.
+    n_stages : int or None, default=None
+        Maximum number of stages. None means 5, or one per price limit if ``price_limits`` are given.
     price_limits : sequence of float or None, default=None
         For each stage, the highest price of a feature that it may use, in ascending order. The price of a feature is
         the cost of acquiring it alone, its bundles included. The price of a tree of the feature map is the cost of all
@@ -47,14 +48,16 @@ class AndOrClassifier(ExpectedCostEstimator, BudgetedClassifier):
     class_weight : dict, "balanced" or None, default="balanced"
         Weight of each class in the loss. "balanced" gives both classes the same total weight. A stage rejects rows with
         a score below zero, so with equal weights of all rows the first stage might reject the rare class completely.
+        Probabilities refer to the weighted classes.
     loss : {"squared", "logistic"}, default="squared"
         Loss of every stage. Squared loss uses targets of +-1.
     l1_weight : float, default=1e-5
         Weight of the l1 norm of all weights in the objective.
-    fine_tune : {"support", "held"} or None, default="support"
-        Whether to fit the last stage again without the cost penalty, and to calibrate the scores of all stages to
-        log-odds. "support": on the features that the last stage weighs itself. "held": on the features that any stage
-        weighs. Each stage still rejects the same rows. None predicts exactly as learned.
+    fine_tune : {"support", "held", "paper"} or None, default="support"
+        Whether to fit the last stage again without the cost penalty. "paper": on the features that the last stage
+        weighs itself. "support": the same without those that hardly contribute. "held": on the features that any stage
+        weighs. None predicts as learned. Each of them rejects the same rows, and calibrates the scores of all stages to
+        log-odds.
     feature_map : None, forest or BoostedFeatureMap, default=None
         None: stages are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
         `BoostedFeatureMap`: stages are linear in the outputs of its trees. A tree costs what the features that it reads
@@ -63,6 +66,7 @@ class AndOrClassifier(ExpectedCostEstimator, BudgetedClassifier):
     scoring : str, callable or None, default=None
         Score on validation rows, larger is better: a scikit-learn scorer or its name, ``"ndcg@k"`` or ``"precision@k"``
         computed by query (pass ``qid`` to ``fit``), or None for the ``score`` method of the estimator.
+        It is refused if ``early_stopping`` is off, because nothing is scored then.
     early_stopping : bool, default=False
         Whether to keep the parameters with the best validation score, and to stop when it has not risen for 5 rounds.
     validation_fraction : float, default=0.2
@@ -84,6 +88,8 @@ class AndOrClassifier(ExpectedCostEstimator, BudgetedClassifier):
     tree_ : LinearTree
         The fitted stages. The upper child of a stage is the next stage; rows below its threshold leave. With a feature
         map they are linear in the outputs of its trees.
+    learned_support_ : ndarray of bool, shape (n_nodes, n_columns)
+        The columns that each node of ``tree_`` weighs before fine-tuning; with a feature map, its outputs.
     feature_map_ : BoostedFeatureMap or None
         The feature map in use.
     objective_ : list of float
@@ -135,7 +141,7 @@ class AndOrClassifier(ExpectedCostEstimator, BudgetedClassifier):
         *,
         costs: Any = None,
         cost_weight: float = 0.01,
-        n_stages: int = 5,
+        n_stages: int | None = None,
         price_limits: Any = None,
         class_weight: Any = "balanced",
         loss: str = "squared",
@@ -167,25 +173,20 @@ class AndOrClassifier(ExpectedCostEstimator, BudgetedClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        targets = super()._targets(y)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"{type(self).__name__}: y has {len(self.classes_)} classes. Only binary classification is supported. "
-                "Merge the classes that are to be rejected, or use CSTCClassifier."
-            )
-        return targets
+    def _n_nodes(self) -> int:
+        if self.price_limits is None:
+            return USUAL_STAGES if self.n_stages is None else int(self.n_stages)
+        n_limits = len(self.price_limits)
+        self._refuse_unless(
+            self.n_stages in (None, n_limits), "n_stages", self.n_stages, f"None, or one of {n_limits} price limits"
+        )
+        return n_limits
 
     def _design(self, cost_model: CostModel) -> Design:
-        limits = usual_limits(cost_model, self.n_stages) if self.price_limits is None else self.price_limits
+        limits = usual_limits(cost_model, self._n_nodes()) if self.price_limits is None else self.price_limits
         self.price_limits_ = np.asarray(limits, dtype=float)
         topology = Topology.cascade(len(self.price_limits_))
         return AndOrDesign.of(self, topology, by_exit=True, rare_class_up=True, price_limits=self.price_limits_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 def usual_limits(cost_model: CostModel, n_stages: int) -> np.ndarray:
@@ -220,6 +221,7 @@ class AndOrDesign(Design):
         self, objective: Objective, parameters: Parameters, prices: np.ndarray, n_rows: float, fine_tune: FineTune
     ) -> list[HardNode]:
         """Return the nodes of the cascade that predicts."""
-        if fine_tune is not None:
-            parameters = fine_tuned_stages(cast(AndOrObjective, objective), parameters, prices, n_rows, fine_tune)
-        return super().harden(objective, parameters, prices, n_rows, None)
+        tuned = tuned_stages(cast(AndOrObjective, objective), parameters, prices, n_rows, fine_tune)
+        nodes = harden(objective, tuned, prices, fine_tune=None, calibrate=False, n_rows=n_rows)
+        learned = parameters.squares() > 0
+        return [replace(node, learned=support) for node, support in zip(nodes, learned, strict=True)]

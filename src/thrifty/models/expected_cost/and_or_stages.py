@@ -42,15 +42,15 @@ def _balanced(objective: AndOrObjective, remaining: np.ndarray) -> np.ndarray:
     return weight
 
 
-def fine_tuned_stages(
+def tuned_stages(
     objective: AndOrObjective, parameters: Parameters, prices: np.ndarray, n_rows: float, fine_tune: FineTune
 ) -> Parameters:
     """Return stages that score in log-odds and reject exactly the rows that they rejected before.
 
-    The last stage is fitted again without the cost penalty. Then the score s of each stage is calibrated to
-    log-odds a * s + b. A stage rejected rows with s <= 0 (for an upper sign of 1), that is with log-odds of at most b.
-    So b becomes its threshold. If b > 0, the log-odds are reduced by b and the threshold is 0, because a rejected row
-    must not be predicted to be of the rare class.
+    The last stage is fitted again without the cost penalty, unless `fine_tune` is None. Then the score s of each stage
+    is calibrated to log-odds a * s + b. A stage rejected rows with s <= 0 (for an upper sign of 1), that is with
+    log-odds of at most b. So b becomes its threshold. If b > 0, the log-odds are reduced by b and the threshold is 0,
+    because a rejected row must not be predicted to be of the rare class.
 
     Parameters
     ----------
@@ -60,8 +60,9 @@ def fine_tuned_stages(
         Price of each column.
     n_rows : float
         Number of rows that the weights of the objective, which sum to 1, stand for.
-    fine_tune : {"support", "held"}
-        The columns of the last stage: those that it weighs, or those that any stage weighs.
+    fine_tune : {"paper", "support", "held"} or None
+        The columns of the last stage: those that it weighs, or with "held" those that any stage weighs. "support" and
+        "held" drop negligible ones. None does not fit it again.
 
     Returns
     -------
@@ -70,7 +71,8 @@ def fine_tuned_stages(
     reach = objective.traverse(parameters).reach
     reach[:, ~reach.any(axis=0)] = 1.0  # a stage that no row reaches is calibrated on all rows
     answers = [Answer(*stage) for stage in zip(parameters.weights, parameters.intercepts, strict=True)]
-    answers[-1] = _last_answer(objective, parameters, reach[:, -1], prices, fine_tune)
+    if fine_tune is not None:
+        answers[-1] = _last_answer(objective, parameters, reach[:, -1], prices, fine_tune)
     tuned = [as_log_odds(answer, objective, reach[:, k], n_rows) for k, answer in enumerate(answers)]
     weights, intercepts = np.array([t.weights for t in tuned]), np.array([t.intercepts for t in tuned])
     sign = objective.upper_sign
@@ -85,8 +87,8 @@ def _last_answer(
 ) -> Answer:
     """Fit the last stage again, without the cost penalty."""
     weighed = parameters.squares() > 0
-    columns = np.flatnonzero(weighed[-1] if fine_tune == "support" else weighed.any(axis=0))
-    optional = (prices > 0) & ~weighed[:-1].any(axis=0)
+    columns = np.flatnonzero(weighed.any(axis=0) if fine_tune == "held" else weighed[-1])
+    optional = (prices > 0) & ~weighed[:-1].any(axis=0) & (fine_tune != "paper")
     return fit_answer(objective.plain(), columns, optional, reach)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import minimize
 
-from thrifty.models.expected_cost.joint_solver import STUCK, Callback, Solution
+from thrifty.models.expected_cost.joint_solver import SETTLED, STUCK, Callback, Solution
 from thrifty.models.expected_cost.leaves import fit_leaves
 from thrifty.models.expected_cost.objective import Objective, product
 from thrifty.models.expected_cost.penalties import SMALLEST
@@ -38,9 +38,10 @@ def solve_by_blocks(
     parameters : Parameters
         The starting point; not modified.
     max_iter : int, default=100
-        Maximum number of sweeps over all nodes. The solver also stops when a sweep makes no progress.
+        Maximum number of sweeps over all nodes. The solver also stops when a sweep makes no progress, whatever the
+        residual is, because it never changes a weight that has become zero.
     tol : float, default=1e-2
-        Not used. It is here because `solve_jointly` has it.
+        The solver stops when the optimality residual is at most this and sweeps make little progress.
     callback : callable, default=None
         Called with parameters and objective after each sweep. If it returns True, the solver stops.
 
@@ -50,6 +51,10 @@ def solve_by_blocks(
     """
     solution = Solution(parameters, [objective.value(parameters)])
     all_nodes = np.ones(objective.topology.n_nodes, dtype=bool)
+
+    def residual() -> float:
+        return Stationarity.of(objective, solution.parameters, all_nodes).residual
+
     for _ in range(max_iter):
         before = solution.history[-1]
         for k in np.argsort(objective.topology.depth, kind="stable"):
@@ -58,9 +63,10 @@ def solve_by_blocks(
         if callback is not None and callback(solution.parameters, solution.history[-1]):
             solution.stopped = True
             break
-        if before - solution.history[-1] <= STUCK * abs(before):
+        progress = (before - solution.history[-1]) / max(abs(before), np.finfo(float).tiny)
+        if progress <= STUCK or (progress < SETTLED * tol and residual() <= tol):
             break
-    solution.residual = Stationarity.of(objective, solution.parameters, all_nodes).residual
+    solution.residual = residual()
     return solution
 
 

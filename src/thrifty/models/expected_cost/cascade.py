@@ -4,12 +4,11 @@ from typing import Any
 
 from thrifty.costs import CostModel
 from thrifty.models.expected_cost.design import Design
-from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
 from thrifty.models.expected_cost.topology import Topology
-from thrifty.models.task_bases import BudgetedClassifier
+from thrifty.models.expected_cost.two_classes import TwoClassCascade
 
 
-class CascadeClassifier(ExpectedCostEstimator, BudgetedClassifier):
+class CascadeClassifier(TwoClassCascade):
     """A chain of classifiers (eq. 19).
 
     A row that a stage finds unlikely to belong to the rare class leaves there, with the prediction of the stage. All
@@ -54,6 +53,9 @@ class CascadeClassifier(ExpectedCostEstimator, BudgetedClassifier):
         self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
+
+    def _n_nodes(self) -> int:
+        return int(self.n_stages)
 
     def _design(self, cost_model: CostModel) -> Design:
         return Design.of(self, Topology.cascade(self.n_stages), by_exit=True, rare_class_up=True)

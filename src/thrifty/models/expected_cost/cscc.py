@@ -23,11 +23,10 @@ class CSCCClassifier(CascadeClassifier):
     n_stages : int, default=5
         Number of stages of the cascade.
     class_weight : dict, "balanced" or None, default=None
-        Weight of each class in the loss; the expected cost is not affected. "balanced" gives all classes the same total
-        weight.
+        Weight of each class in the loss; the expected cost is not affected. "balanced" gives both classes the same
+        total weight. Probabilities refer to the weighted classes.
     loss : {"squared", "logistic"}, default="squared"
-        Loss of every node. Squared loss uses targets of +-1, or one-hot targets for more than two classes. Unless
-        ``fine_tune`` is None, scores are calibrated to log-odds for both.
+        Loss of every stage. Squared loss uses targets of +-1. Scores are calibrated to log-odds for both.
     l1_weight : float, default=1e-5
         Weight of the l1 norm of all weights in the objective.
     sharpness : float or None, default=None
@@ -36,11 +35,12 @@ class CSCCClassifier(CascadeClassifier):
     solver : {"joint", "block"}, default="joint"
         "joint" optimises all nodes at once by L-BFGS. "block" is Algorithm 1 of the paper, one node at a time; it is
         many times slower.
-    fine_tune : {"support", "held"} or None, default="support"
-        Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen.
-        "support": on the features that a node weighs itself. "held": also on the features that its rows hold already.
-        Both shrink the model of a node with few rows towards that of its parent, and drop features that do not change
-        the path of any training row. None predicts exactly as learned.
+    fine_tune : {"support", "held", "paper"} or None, default="support"
+        Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen. "paper":
+        where rows end, on the features that a node weighs itself, as in section 3.5 of the paper. "support": the same,
+        but the model of a node with few rows is shrunk towards that of its parent, and features are dropped that do not
+        change the path of any training row. "held": as "support", but also on the features that a row holds already.
+        None predicts as learned. Each of them leaves every training row on its path.
     feature_map : None, forest or BoostedFeatureMap, default=None
         None: stages are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
         `BoostedFeatureMap`: stages are linear in the outputs of its trees. A tree costs what the features that it reads
@@ -49,6 +49,7 @@ class CSCCClassifier(CascadeClassifier):
     scoring : str, callable or None, default=None
         Score on validation rows, larger is better: a scikit-learn scorer or its name, ``"ndcg@k"`` or ``"precision@k"``
         computed by query (pass ``qid`` to ``fit``), or None for the ``score`` method of the estimator.
+        It is refused if ``early_stopping`` is off, because nothing is scored then.
     early_stopping : bool, default=False
         Whether to keep the parameters with the best validation score, and to stop when it has not risen for 5 rounds.
     validation_fraction : float, default=0.2
@@ -68,6 +69,8 @@ class CSCCClassifier(CascadeClassifier):
     tree_ : LinearTree
         The fitted stages. The upper child of a stage is the next stage; rows below its threshold leave. With a feature
         map they are linear in the outputs of its trees.
+    learned_support_ : ndarray of bool, shape (n_nodes, n_columns)
+        The columns that each node of ``tree_`` weighs before fine-tuning; with a feature map, its outputs.
     feature_map_ : BoostedFeatureMap or None
         The feature map in use.
     objective_ : list of float

@@ -16,6 +16,18 @@ from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
 
+DEEPEST = 64  # the number of nodes of deeper trees is not computed; no tree of this depth can be fitted
+
+
+def n_nodes_of(tree: Any) -> int:
+    """Return the number of nodes before the structure is chosen; a tree that grows starts with its root."""
+    return 1 if tree.structure == "grow" else 2 ** min(tree.max_depth, DEEPEST) - 1
+
+
+def first_topology(tree: Any) -> Topology:
+    """Return the shape of a tree before its structure is chosen."""
+    return Topology.full(1 if tree.structure == "grow" else tree.max_depth)
+
 
 class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
     """Cost-sensitive tree of linear regressors (CSTC).
@@ -49,11 +61,12 @@ class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
     solver : {"joint", "block"}, default="joint"
         "joint" optimises all nodes at once by L-BFGS. "block" is Algorithm 1 of the paper, one node at a time; it is
         many times slower.
-    fine_tune : {"support", "held"} or None, default="support"
-        Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen.
-        "support": on the features that a node weighs itself. "held": also on the features that its rows hold already.
-        Both shrink the model of a node with few rows towards that of its parent, and drop features that do not change
-        the path of any training row. None predicts exactly as learned.
+    fine_tune : {"support", "held", "paper"} or None, default="support"
+        Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen. "paper":
+        where rows end, on the features that a node weighs itself, as in section 3.5 of the paper. "support": the same,
+        but the model of a node with few rows is shrunk towards that of its parent, and features are dropped that do not
+        change the path of any training row. "held": as "support", but also on the features that a row holds already.
+        None predicts as learned. Each of them leaves every training row on its path.
     feature_map : None, forest or BoostedFeatureMap, default=None
         None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
         `BoostedFeatureMap`: nodes are linear in the outputs of its trees. A tree costs what the features that it reads
@@ -62,6 +75,7 @@ class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
     scoring : str, callable or None, default=None
         Score on validation rows, larger is better: a scikit-learn scorer or its name, ``"ndcg@k"`` or ``"precision@k"``
         computed by query (pass ``qid`` to ``fit``), or None for the ``score`` method of the estimator.
+        It is refused if ``structure`` is "full" and ``early_stopping`` is off, because nothing is scored then.
     early_stopping : bool, default=False
         Whether to keep the parameters with the best validation score, and to stop when it has not risen for 5 rounds.
     validation_fraction : float, default=0.2
@@ -80,6 +94,8 @@ class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
     ----------
     tree_ : LinearTree
         The fitted nodes. With a feature map they are linear in the outputs of its trees.
+    learned_support_ : ndarray of bool, shape (n_nodes, n_columns)
+        The columns that each node of ``tree_`` weighs before fine-tuning; with a feature map, its outputs.
     feature_map_ : BoostedFeatureMap or None
         The feature map in use.
     objective_ : list of float
@@ -158,8 +174,11 @@ class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _n_nodes(self) -> int:
+        return n_nodes_of(self)
+
     def _design(self, cost_model: CostModel) -> Design:
-        return Design.of(self, Topology.full(self.max_depth))
+        return Design.of(self, first_topology(self))
 
 
 class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
@@ -182,8 +201,8 @@ class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
     max_depth : int, default=3
         Number of levels of the tree, which has at most ``2**max_depth - 1`` nodes.
     loss : {"squared", "logistic"}, default="squared"
-        Loss of every node. Squared loss uses targets of +-1, or one-hot targets for more than two classes. Unless
-        ``fine_tune`` is None, scores are calibrated to log-odds for both.
+        Loss of every node. Squared loss uses targets of +-1, or one-hot targets for more than two classes. Scores are
+        calibrated to log-odds for both.
     structure : {"full", "prune", "grow"}, default="full"
         How the structure of the tree is chosen, before its weights are optimised. "full": the full tree. "prune": nodes
         are removed from the full tree, from the bottom up, as long as the validation score does not fall. "grow":
@@ -197,11 +216,12 @@ class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
     solver : {"joint", "block"}, default="joint"
         "joint" optimises all nodes at once by L-BFGS. "block" is Algorithm 1 of the paper, one node at a time; it is
         many times slower.
-    fine_tune : {"support", "held"} or None, default="support"
-        Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen.
-        "support": on the features that a node weighs itself. "held": also on the features that its rows hold already.
-        Both shrink the model of a node with few rows towards that of its parent, and drop features that do not change
-        the path of any training row. None predicts exactly as learned.
+    fine_tune : {"support", "held", "paper"} or None, default="support"
+        Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen. "paper":
+        where rows end, on the features that a node weighs itself, as in section 3.5 of the paper. "support": the same,
+        but the model of a node with few rows is shrunk towards that of its parent, and features are dropped that do not
+        change the path of any training row. "held": as "support", but also on the features that a row holds already.
+        None predicts as learned. Each of them leaves every training row on its path.
     feature_map : None, forest or BoostedFeatureMap, default=None
         None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
         `BoostedFeatureMap`: nodes are linear in the outputs of its trees. A tree costs what the features that it reads
@@ -210,6 +230,7 @@ class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
     scoring : str, callable or None, default=None
         Score on validation rows, larger is better: a scikit-learn scorer or its name, ``"ndcg@k"`` or ``"precision@k"``
         computed by query (pass ``qid`` to ``fit``), or None for the ``score`` method of the estimator.
+        It is refused if ``structure`` is "full" and ``early_stopping`` is off, because nothing is scored then.
     early_stopping : bool, default=False
         Whether to keep the parameters with the best validation score, and to stop when it has not risen for 5 rounds.
     validation_fraction : float, default=0.2
@@ -228,6 +249,8 @@ class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
     ----------
     tree_ : LinearTree
         The fitted nodes. With a feature map they are linear in the outputs of its trees.
+    learned_support_ : ndarray of bool, shape (n_nodes, n_columns)
+        The columns that each node of ``tree_`` weighs before fine-tuning; with a feature map, its outputs.
     feature_map_ : BoostedFeatureMap or None
         The feature map in use.
     objective_ : list of float
@@ -310,5 +333,8 @@ class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
         self.verbose = verbose
         self.random_state = random_state
 
+    def _n_nodes(self) -> int:
+        return n_nodes_of(self)
+
     def _design(self, cost_model: CostModel) -> Design:
-        return Design.of(self, Topology.full(self.max_depth))
+        return Design.of(self, first_topology(self))

@@ -98,7 +98,7 @@ class Design:
         self, objective: Objective, parameters: Parameters, prices: np.ndarray, n_rows: float, fine_tune: FineTune
     ) -> list[HardNode]:
         """Return the nodes of the tree that predicts; see `hardening.harden`."""
-        calibrate = self.classes is not None and fine_tune is not None
+        calibrate = self.classes is not None
         return harden(objective, parameters, prices, fine_tune=fine_tune, calibrate=calibrate, n_rows=n_rows)
 
     def upper_sign(self, targets: np.ndarray, weight: np.ndarray) -> float:

@@ -34,6 +34,10 @@ class ExpectedCostEstimator(TreeEstimator):
     def _design(self, cost_model: CostModel) -> Design:
         """Return the design of the model, given the costs of the columns that the nodes weigh."""
 
+    @abstractmethod
+    def _n_nodes(self) -> int:
+        """Return the number of nodes of the model before it is fitted."""
+
     @scipy_on_one_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, validation: Any = None) -> Self:
         """Fit the model.
@@ -50,8 +54,8 @@ class ExpectedCostEstimator(TreeEstimator):
         qid : array-like of shape (n,), optional
             The query of each row, for ``scoring`` by query. Rows of the same query are held out together.
         validation : tuple (X, y) or (X, y, qid), optional
-            Validation rows, used for early stopping and to choose the structure. By default a share
-            ``validation_fraction`` of the training rows is held out if one of these is on.
+            Validation rows, used for early stopping and to choose the structure. They are refused if neither is on.
+            By default a share ``validation_fraction`` of the training rows is held out if one of these is on.
 
         Returns
         -------

@@ -24,6 +24,7 @@ from thrifty.models.expected_cost.joint_solver import solve_jointly
 from thrifty.models.expected_cost.leaves import fit_leaves
 from thrifty.models.expected_cost.objective import Objective, product
 from thrifty.models.expected_cost.topology import Topology
+from thrifty.models.expected_cost.traversal import Traversal
 from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.least_squares.calibration import ENOUGH_ROWS, fit_log_odds, leave_one_out
 
@@ -74,9 +75,9 @@ def fit_answer(objective: Objective, columns: np.ndarray, optional: np.ndarray, 
     -------
     Answer
     """
-    answer = _fit(objective, columns, reach)
+    answer = refit_answer(objective, columns, reach)
     kept = columns[~(optional[columns] & (_variance_shares(answer, objective, reach)[columns] < SMALLEST_SHARE))]
-    answer = answer if len(kept) == len(columns) else _fit(objective, kept, reach)
+    answer = answer if len(kept) == len(columns) else refit_answer(objective, kept, reach)
     return replace(answer, left_out=left_out_scores(answer, objective, reach))
 
 
@@ -138,7 +139,11 @@ def _variance_shares(answer: Answer, objective: Objective, reach: np.ndarray) ->
     return parts / max(parts.sum(), np.finfo(float).tiny)
 
 
-def _fit(objective: Objective, columns: np.ndarray, reach: np.ndarray) -> Answer:
+def refit_answer(objective: Objective, columns: np.ndarray, reach: np.ndarray) -> Answer:
+    """Minimise the loss plus the l1 norm over the weights of some columns, as section 3.5 prints it.
+
+    `reach` (n,) is the share of the loss of each row that counts.
+    """
     single = _single_node(objective, columns, reach)
     n_scores = objective.targets.shape[1]
     zeros = Parameters(
@@ -150,6 +155,14 @@ def _fit(objective: Objective, columns: np.ndarray, reach: np.ndarray) -> Answer
     weights = np.zeros((n_scores, objective.X.shape[1]))
     weights[:, columns] = fitted.weights[0]
     return Answer(weights, fitted.intercepts[0])
+
+
+def loss_shares(objective: Objective, soft: Traversal, k: int) -> np.ndarray:
+    """Return the share (n,) of the loss of each row that counts at node k: that it gets there or, by exit, leaves."""
+    if not objective.by_exit or not objective.topology.inner[k]:
+        return soft.reach[:, k]
+    leaves_up, leaves_down = objective.topology.ends[k]
+    return soft.reach[:, k] * (leaves_up * soft.sigma[:, k] + leaves_down * (1.0 - soft.sigma[:, k]))
 
 
 def _single_node(objective: Objective, columns: np.ndarray, reach: np.ndarray) -> Objective:

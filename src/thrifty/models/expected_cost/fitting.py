@@ -5,11 +5,12 @@ from copy import copy
 from functools import partial
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from thrifty.metrics.scoring import scorer_of
 from thrifty.models.expected_cost.block_solver import solve_by_blocks
-from thrifty.models.expected_cost.hardening import FineTune, linear_nodes
+from thrifty.models.expected_cost.hardening import FineTune, HardNode, linear_nodes
 from thrifty.models.expected_cost.joint_solver import Solution, solve_jointly
 from thrifty.models.expected_cost.monitor import Monitor
 from thrifty.models.expected_cost.objective import Objective
@@ -56,11 +57,11 @@ def solve(estimator: Any, problem: Problem, parameters: Parameters) -> Solution:
 
 
 def validation_score(estimator: Any, problem: Problem, objective: Objective, parameters: Parameters) -> float:
-    """Return the score of a tree on the validation rows, without fine-tuning. `objective` has its topology."""
+    """Return the score on the validation rows of the tree that would be served. `objective` has its topology."""
     candidate = copy(estimator)
     if hasattr(candidate, "feature_names_in_"):
         del candidate.feature_names_in_  # the validation rows have become plain arrays
-    candidate.tree_ = build_tree(problem, objective, parameters, fine_tune=None)
+    candidate.tree_ = build_tree(problem, hard_nodes(problem, objective, parameters, estimator.fine_tune))
     held_out: Any = problem.held_out
     if estimator.scoring is None:
         return float(candidate.score(held_out.X, held_out.y))
@@ -74,14 +75,20 @@ def store(estimator: Any, problem: Problem, solution: Solution) -> Any:
     estimator.converged_ = bool(solution.residual <= estimator.tol)
     estimator.n_iter_ = len(solution.history) - 1
     estimator.validation_scores_ = solution.validation_scores
-    estimator.tree_ = build_tree(problem, problem.objective, solution.parameters, estimator.fine_tune)
+    nodes = hard_nodes(problem, problem.objective, solution.parameters, estimator.fine_tune)
+    estimator.learned_support_ = np.array([node.learned for node in nodes])[:, problem.scales.columns.argsort()]
+    estimator.tree_ = build_tree(problem, nodes)
     return estimator
 
 
-def build_tree(problem: Problem, objective: Objective, parameters: Parameters, fine_tune: FineTune) -> LinearTree:
-    """Return the tree that predicts. `objective` has its topology."""
+def hard_nodes(problem: Problem, objective: Objective, parameters: Parameters, fine_tune: FineTune) -> list[HardNode]:
+    """Return the nodes of the tree that predicts, over the standardised columns. `objective` has its topology."""
+    prices = problem.prices[problem.scales.columns]
+    return problem.design.harden(objective, parameters, prices, problem.n_rows, fine_tune)
+
+
+def build_tree(problem: Problem, nodes: list[HardNode]) -> LinearTree:
+    """Return the tree that predicts, over the columns that the nodes weigh."""
     scales = problem.scales
-    prices = problem.prices[scales.columns]
-    nodes = problem.design.harden(objective, parameters, prices, problem.n_rows, fine_tune)
     fill = scales.mean[scales.columns.argsort()]
     return LinearTree(linear_nodes(nodes, scales), problem.prior, problem.cost_model, fill)

@@ -3,9 +3,11 @@
 In training a row reaches every node with some probability. In prediction it takes one path and pays for the columns
 that the path buys. A node then has two tasks, and hardening separates them:
 
-- Routing. Weights that do not change the path of any training row are dropped (`routes`).
+- Routing. With "support" and "held", weights that do not change the path of any training row are dropped (`routes`).
 - Answering. Where rows end, the node predicts with a model that is fitted again without the cost penalty
   (`fine_tuning`).
+
+Both leave every training row on its path. The scores of classifiers are then calibrated, node by node.
 """
 
 from dataclasses import dataclass, replace
@@ -13,14 +15,21 @@ from typing import Literal
 
 import numpy as np
 
-from thrifty.models.expected_cost.fine_tuning import Answer, as_log_odds, fit_answer, shrink_to_parent
+from thrifty.models.expected_cost.fine_tuning import (
+    Answer,
+    as_log_odds,
+    fit_answer,
+    loss_shares,
+    refit_answer,
+    shrink_to_parent,
+)
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.routes import Route, learned_routes, needed_routes, reachable_nodes
 from thrifty.models.expected_cost.standardised import Scales
 from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.linear_nodes.tree import END, LinearNode
 
-FineTune = Literal["support", "held"] | None
+FineTune = Literal["paper", "support", "held"] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +45,15 @@ class HardNode:
         Its children are positions in the list of hard nodes.
     parent : int
         Position of the parent, -1 for the root.
+    learned : ndarray of bool, shape (d,)
+        The standardised columns that the node weighs before fine-tuning.
     """
 
     buys: np.ndarray
     answer: Answer
     route: Route
     parent: int
+    learned: np.ndarray
 
 
 def harden(
@@ -61,8 +73,8 @@ def harden(
     parameters : Parameters
     prices : ndarray of shape (d,)
         Prices of the columns; of the weights that a route does not need, the most expensive are dropped first.
-    fine_tune : {"support", "held"} or None
-        None routes and answers exactly as learned.
+    fine_tune : {"paper", "support", "held"} or None
+        None routes and answers as learned.
     calibrate : bool
         Whether scores are converted to calibrated log-odds.
     n_rows : float
@@ -72,9 +84,9 @@ def harden(
     -------
     list of HardNode
     """
-    soft = objective.traverse(parameters)
+    soft, supports = objective.traverse(parameters), parameters.squares() > 0
     routes = learned_routes(objective.topology, parameters)
-    if fine_tune is not None:
+    if fine_tune in ("support", "held"):
         routes = needed_routes(objective, parameters, routes, soft.scores, prices)
     parents = reachable_nodes(routes)
     position = {END: END} | {k: i for i, k in enumerate(parents)}
@@ -84,9 +96,11 @@ def harden(
     for k, parent in parents.items():
         route, reach = routes[k], soft.reach[:, k]
         answer = Answer(parameters.weights[k], parameters.intercepts[k])
-        if fine_tune is not None:
-            own = parameters.squares()[k] > 0
-            answer = fit_answer(objective, *_answer_columns(own, route, held[parent], prices, fine_tune), reach)
+        if fine_tune == "paper" and END in (route.upper, route.lower):
+            answer = refit_answer(objective, np.flatnonzero(supports[k]), loss_shares(objective, soft, k))
+        elif fine_tune in ("support", "held"):
+            columns = _answer_columns(supports[k], route, held[parent], prices, fine_tune)
+            answer = fit_answer(objective, *columns, reach)
             if parent != END:
                 n_routing = int(np.count_nonzero(routes[parent].weights)) + 1
                 answer = shrink_to_parent(answers[parent], answer, objective, reach, n_rows, n_routing)
@@ -95,7 +109,7 @@ def harden(
         held[k] = np.append(held[parent], buys)
         final = as_log_odds(answer, objective, reach, n_rows) if calibrate else answer
         route = replace(route, upper=position[route.upper], lower=position[route.lower])
-        nodes.append(HardNode(buys, final, route, position[parent]))
+        nodes.append(HardNode(buys, final, route, position[parent], supports[k]))
     return nodes
 
 

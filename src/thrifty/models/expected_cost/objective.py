@@ -22,6 +22,8 @@ from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.traversal import Traversal, traverse
 from thrifty.models.expected_cost.tree_parameters import Parameters
 
+LARGEST_PRICE_WEIGHT = 1e30  # nothing that has a price is bought long before; larger numbers could overflow
+
 
 class Auxiliaries(NamedTuple):
     """Auxiliary variables of Lemma 1.
@@ -206,7 +208,8 @@ class Objective:
     @property
     def price_weight(self) -> float:
         """Cost weight of unit costs that are divided by the largest one; rounded as those are."""
-        return float(f"{self.cost_weight * self.penalty.largest_unit_cost:.{DIGITS}g}")
+        weight = min(self.cost_weight * self.penalty.largest_unit_cost, LARGEST_PRICE_WEIGHT)
+        return float(f"{weight:.{DIGITS}g}")
 
     def largest_cost_weight(self) -> float:
         """Return the smallest cost weight at which a single node with squared loss buys nothing that has a price."""

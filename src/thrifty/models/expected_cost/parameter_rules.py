@@ -6,9 +6,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer
+from sklearn.utils import check_random_state
 
 from thrifty.metrics.scoring import query_metric
-from thrifty.models.parameters import is_number, is_whole
+from thrifty.models.parameters import is_flag, is_number, is_whole
+
+BYTES_PER_PAIR = 9  # of nodes: the matrix of paths, as marks and as numbers
+BYTES_PER_WEIGHT = 80  # solvers keep about ten copies of all weights
+MOST_BYTES = 10**9
+_HOW_TO_USE_VALIDATION_ROWS = {
+    True: 'Set early_stopping=True, or structure to "prune" or "grow"',
+    False: "Set early_stopping=True",
+}
 
 
 class Rule(NamedTuple):
@@ -22,11 +31,45 @@ def refuse_bad_parameters(estimator: Any) -> None:
     """Raise ValueError if a parameter of an estimator breaks its rule."""
     given = estimator.get_params(deep=False)
     rules = RULES if is_classifier(estimator) else RULES | {"loss": one_of("squared")}
+    if "price_limits" in given:
+        rules = rules | {"n_stages": POSITIVE_INTEGER_OR_NONE}
     for name, rule in rules.items():
         if name in given:
             estimator._refuse_unless(rule.accepts(given[name]), name, given[name], rule.expected)
     if isinstance(estimator.scoring, str) and query_metric(estimator.scoring) is None:
         get_scorer(estimator.scoring)  # raises ValueError for an unknown name
+    if estimator.scoring is not None and not uses_validation_rows(estimator):
+        raise ValueError(
+            f"{type(estimator).__name__}: scoring is {estimator.scoring!r}, but no validation rows are scored. "
+            f"{_HOW_TO_USE_VALIDATION_ROWS[hasattr(estimator, 'max_depth')]}, or leave scoring at None."
+        )
+
+
+def uses_validation_rows(estimator: Any) -> bool:
+    """Tell whether an estimator scores validation rows: for early stopping, or to choose the structure of its tree."""
+    return bool(estimator.early_stopping) or estimator.structure != "full"
+
+
+def refuse_unused_validation(estimator: Any, validation: Any) -> None:
+    """Raise ValueError if validation rows are passed to an estimator that does not use any."""
+    if validation is not None and not uses_validation_rows(estimator):
+        raise ValueError(
+            f"{type(estimator).__name__}: validation is given, but no validation rows are scored. "
+            f"{_HOW_TO_USE_VALIDATION_ROWS[hasattr(estimator, 'max_depth')]}, or leave validation out."
+        )
+
+
+def refuse_huge_tree(estimator: Any, n_nodes: int, n_columns: int, n_scores: int) -> None:
+    """Raise ValueError if the nodes of a tree would take too much memory, apart from what the training rows take."""
+    n_bytes = n_nodes * (BYTES_PER_PAIR * n_nodes + BYTES_PER_WEIGHT * n_columns * n_scores)
+    if n_bytes > MOST_BYTES:
+        name = "max_depth" if hasattr(estimator, "max_depth") else "n_stages"
+        advice = ' Or set structure="grow", which adds nodes one at a time.' if name == "max_depth" else ""
+        raise ValueError(
+            f"{type(estimator).__name__}: {name} is {getattr(estimator, name)!r}, which makes {n_nodes:,} nodes. Their "
+            f"paths and their weights of {n_columns} columns take about {n_bytes / 1e9:.3g} GB; expected at most "
+            f"{MOST_BYTES / 1e9:g} GB. Lower {name}.{advice}"
+        )
 
 
 def one_of(*choices: str | None) -> Rule:
@@ -54,8 +97,20 @@ def _is_price_limits(value: Any) -> bool:
     return bool(limits.ndim == 1 and limits.size > 0 and (limits >= 0).all() and (limits[1:] >= limits[:-1]).all())
 
 
+def _is_random_state(value: Any) -> bool:
+    try:
+        check_random_state(value)
+    except ValueError:
+        return False
+    return True
+
+
+FLAG = Rule(is_flag, "True or False")
 NOT_NEGATIVE = Rule(lambda value: is_number(value, 0), "a number of at least 0")
 POSITIVE_INTEGER = Rule(lambda value: is_whole(value, 1), "a whole number of at least 1")
+POSITIVE_INTEGER_OR_NONE = Rule(
+    lambda value: value is None or is_whole(value, 1), "a whole number of at least 1, or None"
+)
 RULES = {
     "cost_weight": NOT_NEGATIVE,
     "l1_weight": NOT_NEGATIVE,
@@ -65,11 +120,17 @@ RULES = {
     ),
     "loss": one_of("squared", "logistic"),
     "solver": one_of("joint", "block"),
-    "fine_tune": one_of("support", "held", None),
+    "fine_tune": one_of("support", "held", "paper", None),
     "structure": one_of("full", "prune", "grow"),
     "max_iter": POSITIVE_INTEGER,
     "max_depth": POSITIVE_INTEGER,
     "n_stages": POSITIVE_INTEGER,
+    "early_stopping": FLAG,
+    "verbose": FLAG,
+    "random_state": Rule(_is_random_state, "a whole number, a RandomState or None"),
+    "scoring": Rule(
+        lambda value: value is None or isinstance(value, str) or callable(value), "a name, a function or None"
+    ),
     "validation_fraction": Rule(lambda value: is_number(value) and bool(0 < value < 1), "a share between 0 and 1"),
     "class_weight": Rule(_is_class_weight, "None, 'balanced' or a dict of numbers above 0"),
     "price_limits": Rule(_is_price_limits, "prices in ascending order, one per stage, or None"),

@@ -9,6 +9,11 @@ from sklearn.base import is_classifier
 from thrifty.costs import CostModel, Ledger
 from thrifty.models.expected_cost.design import Design
 from thrifty.models.expected_cost.objective import Objective
+from thrifty.models.expected_cost.parameter_rules import (
+    refuse_huge_tree,
+    refuse_unused_validation,
+    uses_validation_rows,
+)
 from thrifty.models.expected_cost.standardised import Scales, standardise
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.held_out import given_rows, hold_out
@@ -77,19 +82,21 @@ def pose(estimator: Any, rows: Rows, validation: Any) -> Problem:
     rows : Rows
         The training rows.
     validation : tuple or None
-        Validation rows as passed to ``fit``. They are used only if the estimator needs them. None holds out a share of
-        the training rows.
+        Validation rows as passed to ``fit``. They are refused if the estimator does not need any. None holds out a
+        share of the training rows if it does.
 
     Returns
     -------
     Problem
     """
+    refuse_unused_validation(estimator, validation)
     targets, held_out = estimator._targets(rows.y), None
-    if estimator.early_stopping or estimator.structure != "full":
+    if uses_validation_rows(estimator):
         rows, held_out = hold_out(estimator, rows) if validation is None else (rows, given_rows(estimator, validation))
         targets = estimator._encoded(rows.y)
         _refuse_missing_classes(estimator, targets)
     values, cost_model = map_features(estimator, rows)
+    refuse_huge_tree(estimator, estimator._n_nodes(), cost_model.n_features, targets.shape[1])
     design = estimator._design(cost_model)
     prices, classification = Ledger(cost_model).prices, is_classifier(estimator)
     data = standardise(values, targets, rows.weight, prices, _private(cost_model), scale_targets=not classification)
