@@ -224,5 +224,5 @@ def _leverages(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the leverage of each row: w[i] * a[i]' (A' W A)^-1 a[i], with a[i] the values of row i and a 1."""
     design = np.column_stack([values, np.ones(len(values))])
     gram = design.T @ (weight[:, None] * design)
-    gram[np.diag_indices(len(gram))] += 1e-9 * gram.diagonal().max()
+    gram[np.diag_indices(len(gram))] += 1e-9 * gram.diagonal().max() or 1.0  # 1: no row counts
     return weight * np.einsum("ij,ij->i", design @ np.linalg.inv(gram), design)
