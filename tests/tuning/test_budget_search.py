@@ -27,11 +27,12 @@ from thrifty import (
 from thrifty.datasets import load_heart, make_ltr
 from thrifty.models.rows import Rows
 from thrifty.models.tables.encoder import TableEncoder
+from thrifty.models.tables.preparation import learned_encoder
 from thrifty.plots import CostCurveDisplay
 from thrifty.tuning import METHODS
 from thrifty.tuning.candidates import sweeps
 from thrifty.tuning.cross_validation import measure
-from thrifty.tuning.problem import Problem, Task, learned_encoder
+from thrifty.tuning.problem import Problem, Task
 from thrifty.tuning.sweep import Sweep
 
 HEART = load_heart()

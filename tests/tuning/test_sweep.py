@@ -6,7 +6,8 @@ import pytest
 from thrifty import ASTCClassifier, GreedyMiserClassifier, TruncatedClassifier
 from thrifty.datasets import load_heart
 from thrifty.models.rows import Rows
-from thrifty.tuning.problem import Problem, Task, learned_encoder
+from thrifty.models.tables.preparation import learned_encoder
+from thrifty.tuning.problem import Problem, Task
 from thrifty.tuning.sweep import Sweep
 
 HEART = load_heart()

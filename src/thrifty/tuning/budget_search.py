@@ -12,6 +12,7 @@ chosen_model.py       predictions of the chosen model
 """
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -24,12 +25,13 @@ from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.promise import Promise
 from thrifty.models.rows import Rows
 from thrifty.models.tables.checked_table import checked_rows, resolved_costs
+from thrifty.models.tables.preparation import learned_encoder
 from thrifty.models.tables.table_model import TableModel
 from thrifty.tuning.candidates import candidates_of, common_costs, given_estimators, sweeps
 from thrifty.tuning.chosen_model import ChosenModelMixin
 from thrifty.tuning.cross_validation import cross_validate
 from thrifty.tuning.frontier import by_preference, cv_results, frontier_table
-from thrifty.tuning.problem import TASKS, Problem, Task, learned_encoder
+from thrifty.tuning.problem import TASKS, Problem, Task
 from thrifty.tuning.refits import Refits
 from thrifty.tuning.splits import folds_of, sample
 from thrifty.tuning.sweep import Sweep
@@ -74,6 +76,9 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     task : {"classification", "regression", "ranking"} or None, default=None
         None means: the task of `estimators` if they have one; otherwise ranking if `fit` gets ``qid``, regression if y
         contains fractions or more than twenty distinct numbers, and classification for any other y.
+    kinds : dict or None, default=None
+        ``{column: kind}`` with kind "number", "boolean", "date" or "category", for columns whose kind should not be
+        inferred from their values; see `TableModel`.
     random_state : int or None, default=0
         Seed of the sample, of the folds, and of methods that are random.
     verbose : bool, default=False
@@ -140,6 +145,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         refit: bool = True,
         max_rows: int | None = 5_000,
         task: str | None = None,
+        kinds: Any = None,
         random_state: Any = 0,
         verbose: bool = False,
     ):
@@ -154,6 +160,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self.refit = refit
         self.max_rows = max_rows
         self.task = task
+        self.kinds = kinds
         self.random_state = random_state
         self.verbose = verbose
 
@@ -182,7 +189,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         task = Task.of(everything.y, everything.qid, self.task, given_estimators(candidates))
         self.cost_model_ = resolved_costs(self, common_costs(candidates) if self.costs is None else self.costs)
         self.scoring_ = task.default_scoring if self.scoring is None else self.scoring
-        encoder = learned_encoder(everything, self.cost_model_)
+        encoder = learned_encoder(everything, self.cost_model_, self.kinds, owner="BudgetSearchCV")
         rows = sample(everything, self.max_rows, stratify=task.has_classes, random_state=self.random_state)
         problem = Problem.of(rows, encoder, self.cost_model_, task, self.cap)
         batches = [batch for sweep in sweeps(candidates, problem, self.random_state) for batch in sweep.batches()]
@@ -216,7 +223,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_score_, self.best_params_ = float(line["score"]), line["parameters"]
         self.promise_ = self._promise(line, n_measured)
         cap = fitted.limit(self.cap)
-        model = TableModel(refits.unfitted(self.best_index_), costs=self.cost_model_, cap=cap)
+        model = TableModel(refits.unfitted(self.best_index_), costs=self.cost_model_, cap=cap, kinds=self.kinds)
         self.best_estimator_ = model.adopt(self, refits.problem.encoder, fitted.model, self.promise_)
 
     def _promise(self, line: Any, n_measured: int) -> Promise:
@@ -260,6 +267,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         valid = self.max_rows is None or is_whole(self.max_rows, 1)
         check("max_rows", valid, "a whole number of at least 1, or None")
         check("task", self.task is None or self.task in TASKS, f"None or one of {', '.join(TASKS)}")
+        check("kinds", self.kinds is None or isinstance(self.kinds, Mapping), "a dict of columns and kinds, or None")
         if self.scoring is not None:
             scorer_of(self.scoring)
 

@@ -14,7 +14,7 @@ from thrifty.metrics.scoring import scorer_of
 from thrifty.models.progress import progress
 from thrifty.models.rows import Rows
 from thrifty.models.training_record import without_fingerprint
-from thrifty.tuning.problem import Problem, encoded, learned_encoder
+from thrifty.tuning.problem import Problem, encoded, relearned_encoder
 from thrifty.tuning.recorded_predictions import RecordedPredictions
 from thrifty.tuning.splits import Fold
 from thrifty.tuning.sweep import Fitted, Sweep
@@ -86,11 +86,11 @@ def _calls(
 ) -> Iterator[tuple[Sweep, Problem, Rows]]:
     """Yield a batch, the rows to fit and the held-out rows, fold by fold, so that few tables are held in memory.
 
-    The encoder of a fold learns from the rows to fit only.
+    The encoder of a fold learns the levels of categories from the rows to fit only.
     """
     for kept, held in folds:
         to_fit = raw.take(kept)
-        encoder = learned_encoder(to_fit, problem.costs)
+        encoder = relearned_encoder(problem.encoder, to_fit)
         fold = Problem.of(to_fit, encoder, problem.costs, problem.task, problem.cap)
         held_out = encoded(raw.take(held), encoder)
         yield from ((batch, fold, held_out) for batch in batches)

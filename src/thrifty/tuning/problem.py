@@ -122,9 +122,10 @@ class Problem:
         return prepared(estimator, self.encoder, self.costs)
 
 
-def learned_encoder(raw: Rows, costs: CostModel) -> TableEncoder:
-    """Return an encoder that has learned the kinds and levels of raw columns with these costs."""
-    return TableEncoder().fit(raw.X, raw.weight, costs.names or range(costs.n_features))
+def relearned_encoder(encoder: TableEncoder, raw: Rows) -> TableEncoder:
+    """Return an encoder that has learned the levels of some raw rows; the kinds of their columns are known."""
+    kinds = {field.name: field.kind for field in encoder.fields_}
+    return TableEncoder(encoder.max_levels, kinds).fit(raw.X, raw.weight, list(kinds))
 
 
 def encoded(raw: Rows, encoder: TableEncoder) -> Rows:

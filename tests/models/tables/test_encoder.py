@@ -186,5 +186,5 @@ def test_a_copy_has_no_caches():
     encoder = TableEncoder().fit(as_pandas(columns()))
     assert encoder.place_of
     twin = pickle.loads(pickle.dumps(encoder))
-    assert set(vars(twin)) == {"max_levels", "fields_", "source_"}
+    assert set(vars(twin)) == {"max_levels", "kinds", "fields_", "source_"}
     np.testing.assert_array_equal(twin.transform(as_polars(columns())), encoder.transform(as_polars(columns())))

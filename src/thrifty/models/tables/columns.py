@@ -44,6 +44,15 @@ def columns_of(table: Any) -> Iterator[np.ndarray]:
         yield column.astype(str).astype(object) if column.dtype.kind in "US" else column
 
 
+def declared_categories(table: Any) -> list[bool]:
+    """Return for each column whether it has a type of its own for categories."""
+    if not is_frame(table):
+        return [False] * table.shape[1]
+    return [
+        series.dtype in (nw.Categorical, nw.Enum) for series in nw.from_native(table, eager_only=True).iter_columns()
+    ]
+
+
 def _series_values(series: nw.Series) -> np.ndarray:
     if series.dtype == nw.Categorical and series.implementation.is_pandas_like():
         coded = series.to_native().cat  # categories that are numbers would become a column of numbers
@@ -92,7 +101,10 @@ def count_levels(column: np.ndarray, weight: np.ndarray) -> tuple[dict[str, floa
 
 def as_texts(column: np.ndarray) -> np.ndarray:
     """Return the values of a category as text, so that True and 1, which are equal, become distinct levels."""
-    if column.dtype != object or _is_text(column):
+    if column.dtype != object:
+        codes, distinct = pd.factorize(column)
+        return np.array([*map(text_of, distinct), None], dtype=object)[codes]  # a missing value has code -1
+    if _is_text(column):
         return column
     missing = pd.isna(column)
     return np.array([None if gone else text_of(each) for each, gone in zip(column, missing, strict=True)], dtype=object)

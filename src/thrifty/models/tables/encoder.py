@@ -1,6 +1,7 @@
 """The encoder: it turns raw columns of any kind into the columns of numbers that estimators read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -10,9 +11,13 @@ from thrifty.costs import CostModel
 from thrifty.models.derived import Derivation, DerivedColumns
 from thrifty.models.session import Feature
 from thrifty.models.soundness import is_whole_numbers, require
-from thrifty.models.tables.columns import column_names, columns_of, count_levels, is_frame, kind_of
+from thrifty.models.tables.column_reports import ColumnReport, report_column
+from thrifty.models.tables.columns import column_names, columns_of, count_levels, declared_categories, is_frame
 from thrifty.models.tables.fields import CATEGORY, EXPECTED, NUMBER, Field
+from thrifty.models.tables.odd_cells import OddCells, odd_cells
 from thrifty.models.tables.reading import ReadTable, read_columns
+
+MAX_RARE_LEVELS = 1_000  # so that a column of free text does not make a large model
 
 
 class TableEncoder(DerivedColumns):
@@ -26,9 +31,14 @@ class TableEncoder(DerivedColumns):
     ----------
     max_levels : int, default=20
         The number of levels of a category that get a column: the most frequent ones. All columns are 0 for the others.
+    kinds : dict or None, default=None
+        ``{column: kind}`` with kind "number", "boolean", "date" or "category", for columns whose kind should not be
+        inferred from their values. Values that cannot be read as the given kind are treated as missing.
 
     Attributes
     ----------
+    report_ : list of ColumnReport
+        One per raw column: what it is taken for, and which of its training cells are odd. It is not stored in files.
     fields_ : list of Field
         One per raw column, in order.
     source_ : ndarray of int, shape (n_derived,)
@@ -49,9 +59,11 @@ class TableEncoder(DerivedColumns):
 
     fields_: list[Field]
     source_: np.ndarray
+    report_: list[ColumnReport]
 
-    def __init__(self, max_levels: int = 20):
+    def __init__(self, max_levels: int = 20, kinds: Mapping[Feature, str] | None = None):
         self.max_levels = max_levels
+        self.kinds = kinds
 
     def fit(self, X: Any, sample_weight: Any = None, names: Any = None) -> Self:
         """Learn the kind of each column, and the levels of categories.
@@ -70,18 +82,34 @@ class TableEncoder(DerivedColumns):
             The fitted encoder.
         """
         names = column_names(X) if names is None else list(names)
+        self._refuse_bad_kinds(names)
         weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
-        self.fields_ = [self._learned(*each, weight) for each in zip(names, columns_of(X), strict=True)]
+        columns = zip(names, columns_of(X), declared_categories(X), strict=True)
+        learned = [self._learned(j, *each, weight) for j, each in enumerate(columns)]
+        self.fields_, self.report_ = [field for field, _ in learned], [report for _, report in learned]
         self.source_ = self._sources()
         vars(self).pop("place_of", None)  # the cache of an earlier fit
         return self
 
-    def _learned(self, name: Feature, column: np.ndarray, weight: np.ndarray) -> Field:
-        if (kind := kind_of(column, name)) != CATEGORY:
-            return Field(name, kind)
+    def _refuse_bad_kinds(self, names: list[Feature]) -> None:
+        for name, kind in (self.kinds or {}).items():
+            if name not in names:
+                raise ValueError(f"TableModel: kinds names {name!r}, which is not a column. There are {names[:12]}.")
+            if kind not in EXPECTED:
+                raise ValueError(f"TableModel: kinds of {name!r} is {kind!r}; expected one of {', '.join(EXPECTED)}.")
+
+    def _learned(
+        self, position: int, name: Feature, column: np.ndarray, declared: bool, weight: np.ndarray
+    ) -> tuple[Field, ColumnReport]:
+        report = report_column(name, position, column, (self.kinds or {}).get(name), declared)
+        if report.kind != CATEGORY:
+            return Field(name, report.kind, tolerant=report.told or report.odd is not None), report
         total, missing = count_levels(column, weight)
         seen = sorted((level for level in total if total[level] > 0), key=lambda level: (-total[level], level))
-        return Field(name, kind, tuple(sorted(seen[: self.max_levels])), missing > 0)
+        frequent, rare = seen[: self.max_levels], seen[self.max_levels :]
+        known = tuple(sorted(rare)) if len(rare) <= MAX_RARE_LEVELS else None
+        field = Field(name, CATEGORY, tuple(sorted(frequent)), missing > 0, known)
+        return field, replace(report, n_levels=len(seen))
 
     def _sources(self) -> np.ndarray:
         return np.repeat(np.arange(len(self.fields_)), [field.width for field in self.fields_])
@@ -101,12 +129,16 @@ class TableEncoder(DerivedColumns):
             proper = texts and list(field.levels) == sorted(field.levels) and isinstance(field.missing_level, bool)
             proper = proper and (field.kind == CATEGORY or not field.levels)
             require(proper, f"the levels of its field {field.name!r} are not sorted texts")
+            rare = field.rare_levels
+            known = rare is None or (isinstance(rare, tuple) and all(isinstance(level, str) for level in rare))
+            known = known and list(rare or ()) == sorted(rare or ()) and isinstance(field.tolerant, bool)
+            require(known, f"the rare levels of its field {field.name!r} are not sorted texts")
         source = self._sources()
         same = is_whole_numbers(self.source_, len(source)) and (self.source_ == source).all()
         require(same, "its encoder derives other columns")
 
     def __getstate__(self) -> dict[str, Any]:
-        state = ("max_levels", "fields_", "source_")  # without caches
+        state = ("max_levels", "kinds", "fields_", "source_")  # without caches, and without cells of training rows
         return {name: value for name, value in vars(self).items() if name in state}
 
     # The derived columns
@@ -182,9 +214,29 @@ class TableEncoder(DerivedColumns):
         ndarray of shape (n, n_derived)
         """
         derived, unreadable = self.read_table(X)
-        for field, rows, values in unreadable:
-            raise self.refusal(field, int(rows[0]), values[0], "holds")
+        for odd in unreadable:
+            raise self.refusal(odd, 0, "holds")
         return derived
+
+    def odd_cells(self, X: Any) -> list[OddCells]:
+        """Return the cells of a table that cannot be read, and those with levels that were not in the training rows.
+
+        New levels of a category are known only if it had at most 1,000 levels beyond the first `max_levels`.
+
+        Parameters
+        ----------
+        X : frame, or array of shape (n, n_fields)
+
+        Returns
+        -------
+        list of OddCells
+            One per column with such cells.
+        """
+        found = (odd_cells(field, j, column) for j, (field, column) in enumerate(self._columns(X)))
+        return [odd for odd in found if odd is not None]
+
+    def _columns(self, X: Any) -> Iterator[tuple[Field, np.ndarray]]:
+        return zip(self.fields_, columns_of(X), strict=True)
 
     def read_table(self, X: Any) -> ReadTable:
         """Return the derived columns of a table, NaN where a value cannot be read, and a list of these values.
@@ -204,11 +256,11 @@ class TableEncoder(DerivedColumns):
     def _is_numeric(self, X: Any) -> bool:
         return not is_frame(X) and X.dtype.kind in "fiub" and all(field.kind == NUMBER for field in self.fields_)
 
-    def refusal(self, field: int, row: int, value: Any, verb: str) -> ValueError:
-        """Return the error about a value that cannot be read."""
-        name = self.fields_[field].name
+    def refusal(self, odd: OddCells, number: int, verb: str) -> ValueError:
+        """Return the error about one of some cells that cannot be read."""
+        value = odd.values[number]
         value = value.item() if isinstance(value, np.generic) else value
         return ValueError(
-            f"TableModel: row {row} {verb} {name!r}, which is {value!r}; expected {self.expected(field)}, or None if "
-            "it is unavailable."
+            f"TableModel: row {odd.rows[number]} {verb} {odd.column!r}, which is {value!r}; expected "
+            f"{EXPECTED[odd.expected]}, or None if it is unavailable."
         )

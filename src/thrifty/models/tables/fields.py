@@ -21,6 +21,7 @@ EXPECTED = {NUMBER: "a finite number", BOOLEAN: "true or false", DATE: "a date s
 TRUE_WORDS, FALSE_WORDS = ("true", "yes", "t", "y", "1"), ("false", "no", "f", "n", "0")
 BOOLEAN_WORDS = dict.fromkeys(TRUE_WORDS, 1.0) | dict.fromkeys(FALSE_WORDS, 0.0)
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
+NUMBER_TEXT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 MICROSECONDS_PER_DAY = 86_400_000_000
 
 
@@ -41,6 +42,10 @@ class Field:
     missing_level : bool, default=False
         Whether missing values of a category have a derived column too, which is the last one. If not, all derived
         columns are NaN for a missing value.
+    rare_levels : tuple of str or None, default=None
+        The other levels of a category in the training rows, sorted; None if they are not known.
+    tolerant : bool, default=False
+        Whether a value that cannot be read as a number, a boolean or a date is treated as missing.
 
     Examples
     --------
@@ -55,6 +60,8 @@ class Field:
     kind: str
     levels: tuple[str, ...] = ()
     missing_level: bool = False
+    rare_levels: tuple[str, ...] | None = None
+    tolerant: bool = False
 
     @property
     def width(self) -> int:
@@ -77,12 +84,33 @@ class Field:
 
     def read(self, value: Any) -> float:
         """Return a number, boolean or date as a number, NaN if it is missing; raise ValueError if it cannot be read."""
+        try:
+            return self._read_strictly(value)
+        except ValueError:
+            if self.tolerant:
+                return math.nan
+            raise
+
+    def _read_strictly(self, value: Any) -> float:
         if is_missing(value):
             return math.nan
         number = READERS[self.kind](value)
         if math.isinf(number):
             raise ValueError(f"{value!r} is infinite")
         return number
+
+    def is_odd(self, value: Any) -> bool:
+        """Tell whether a value cannot be read or, in a category, is a level that was not in the training rows."""
+        if self.kind == CATEGORY:
+            return self.rare_levels is not None and not is_missing(value) and not self._is_level(text_of(value))
+        try:
+            self._read_strictly(value)
+        except ValueError:
+            return True
+        return False
+
+    def _is_level(self, text: str) -> bool:
+        return any(_position(levels, text) is not None for levels in (self.levels, self.rare_levels or ()))
 
     def level_table(self) -> np.ndarray:
         """Return the derived values of a category: a row per level, one for a missing value, one for other levels."""
@@ -97,9 +125,14 @@ class Field:
         n_levels = len(self.levels)
         if is_missing(value):
             return n_levels
-        text = text_of(value)
-        row = bisect_left(self.levels, text)
-        return row if row < n_levels and self.levels[row] == text else n_levels + 1
+        row = _position(self.levels, text_of(value))
+        return n_levels + 1 if row is None else row
+
+
+def _position(levels: tuple[str, ...], text: str) -> int | None:
+    """Return where a text is in sorted levels; None if it is not one of them."""
+    position = bisect_left(levels, text)
+    return position if position < len(levels) and levels[position] == text else None
 
 
 def is_missing(value: Any) -> bool:
@@ -138,6 +171,9 @@ def days_since_1970(dates: np.ndarray) -> np.ndarray:
 
 
 def _read_number(value: Any) -> float:
+    """Return a number; Python would also read 1_000 and digits of other scripts."""
+    if isinstance(value, str) and not NUMBER_TEXT.fullmatch(value.strip()) and value.strip().lower() != "nan":
+        raise ValueError(f"{value!r} is not a number")
     try:
         return float(value)
     except (TypeError, OverflowError) as error:

@@ -6,29 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thrifty.models.tables.columns import as_texts, map_distinct
-from thrifty.models.tables.fields import BOOLEAN, CATEGORY, DATE, NUMBER, Field, days_since_1970
+from thrifty.models.tables.fields import CATEGORY, DATE, Field, days_since_1970
+from thrifty.models.tables.odd_cells import READ_AS_THEY_ARE, OddCells
 
 ROWS_PER_BLOCK = 2**12
 UNREADABLE = np.inf  # marks values that cannot be read; no value is read as infinity
-NUMERIC_DTYPES = {NUMBER: "fiub", BOOLEAN: "b", DATE: "M"}  # kinds of dtype whose values need not be read one by one
-
-
-class Unreadable(NamedTuple):
-    """The values of a field that cannot be read.
-
-    Attributes
-    ----------
-    field : int
-        Position of the field.
-    rows : ndarray of int
-        The rows with such values.
-    values : ndarray
-        These values.
-    """
-
-    field: int
-    rows: np.ndarray
-    values: np.ndarray
 
 
 class ReadTable(NamedTuple):
@@ -38,12 +20,12 @@ class ReadTable(NamedTuple):
     ----------
     derived : ndarray of shape (n, n_derived)
         NaN where a value is missing or cannot be read.
-    unreadable : list of Unreadable
+    unreadable : list of OddCells
         The values that cannot be read, by field.
     """
 
     derived: np.ndarray
-    unreadable: list[Unreadable]
+    unreadable: list[OddCells]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -81,7 +63,7 @@ def read_columns(fields: Sequence[Field], columns: Iterable[np.ndarray], n_rows:
         numbers, rows = _read_numbers(field, column)
         encoded.append(EncodedColumn(numbers))
         if rows.size:
-            unreadable.append(Unreadable(j, rows, column[rows]))
+            unreadable.append(OddCells(j, field.name, field.kind, rows, column[rows]))
     return ReadTable(_side_by_side(encoded, [field.width for field in fields], n_rows), unreadable)
 
 
@@ -98,7 +80,7 @@ def _side_by_side(encoded: Sequence[EncodedColumn], widths: Sequence[int], n_row
 
 def _read_numbers(field: Field, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the values of a column as numbers, and the rows whose values cannot be read."""
-    if column.dtype.kind in NUMERIC_DTYPES[field.kind]:
+    if column.dtype.kind in READ_AS_THEY_ARE[field.kind]:
         return (days_since_1970(column) if field.kind == DATE else column), np.arange(0)
 
     def read(value: Any) -> float:

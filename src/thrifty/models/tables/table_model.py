@@ -1,5 +1,6 @@
 """Any estimator on a table of mixed columns, at the prices of the raw columns."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,11 +15,11 @@ from thrifty.models.derived import DerivedSession
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.promise import Promise
-from thrifty.models.session import Session
+from thrifty.models.session import Feature, Session
 from thrifty.models.soundness import require
 from thrifty.models.tables.checked_table import checked_rows, checked_table, resolved_costs
 from thrifty.models.tables.encoder import TableEncoder
-from thrifty.models.tables.preparation import prepared
+from thrifty.models.tables.preparation import learned_encoder, prepared
 from thrifty.models.tables.reading import ReadTable
 from thrifty.models.task_bases import mean_ndcg
 
@@ -45,11 +46,15 @@ class TableModel(BudgetedEstimator):
     max_levels : int, default=20
         The number of levels of a category that get a column each: the most frequent ones. Other levels are not
         distinguished from each other.
+    kinds : dict or None, default=None
+        ``{column: kind}`` with kind "number", "boolean", "date" or "category", for columns whose kind should not be
+        inferred from their values. Values that cannot be read as the given kind are treated as missing.
 
     Attributes
     ----------
     encoder_ : TableEncoder
-        Turns raw columns into derived columns.
+        Turns raw columns into derived columns. Its ``report_`` says what each raw column was taken for, and
+        ``encoder_.odd_cells(X)`` finds values that cannot be read, and levels that are new to the model.
     estimator_ : BudgetedEstimator
         The estimator, fitted on derived columns.
     cost_model_ : CostModel
@@ -81,11 +86,20 @@ class TableModel(BudgetedEstimator):
     estimator_: Any
     promise_: Promise | None
 
-    def __init__(self, estimator: Any, *, costs: Any = None, cap: float | None = None, max_levels: int = 20):
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        costs: Any = None,
+        cap: float | None = None,
+        max_levels: int = 20,
+        kinds: Mapping[Feature, str] | None = None,
+    ):
         self.estimator = estimator
         self.costs = costs
         self.cap = cap
         self.max_levels = max_levels
+        self.kinds = kinds
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
         """Learn the kinds of the raw columns, and fit the estimator on the derived columns.
@@ -110,7 +124,7 @@ class TableModel(BudgetedEstimator):
         forget_fit(self)
         rows = checked_rows(self, X, y, sample_weight, qid)
         self.cost_model_ = resolved_costs(self, self.estimator.costs if self.costs is None else self.costs)
-        self.encoder_ = TableEncoder(self.max_levels).fit(rows.X, rows.weight, self._feature_ids())
+        self.encoder_ = learned_encoder(rows, self.cost_model_, self.kinds, self.max_levels)
         estimator = prepared(self.estimator, self.encoder_, self.cost_model_)
         self.estimator_ = estimator.fit(self.encoder_.transform(rows.X), rows.y, rows.weight, qid=rows.qid)
         self.training_ = self.estimator_.training_
@@ -154,9 +168,9 @@ class TableModel(BudgetedEstimator):
 
     def _refuse_unusable_values(self, X: ReadTable, run: Run) -> None:
         """Refuse values that were acquired and cannot be read; others are never used."""
-        for field, rows, values in X.unreadable:
-            for i in np.flatnonzero(run.acquired()[rows, field])[:1]:
-                raise self.encoder_.refusal(field, int(rows[i]), values[i], "acquires")
+        for odd in X.unreadable:
+            for i in np.flatnonzero(run.acquired()[odd.rows, odd.field])[:1]:
+                raise self.encoder_.refusal(odd, i, "acquires")
 
     def _row_caps(self, cap: Any, n_rows: int) -> np.ndarray:
         return np.minimum(super()._row_caps(cap, n_rows), super()._row_caps(self.cap, n_rows))
@@ -256,6 +270,8 @@ class TableModel(BudgetedEstimator):
         self._refuse_unless(_can_be_wrapped(self.estimator), "estimator", self.estimator, expected)
         self._refuse_unless(_is_limit(self.cap), "cap", self.cap, "a limit of at least 0, or None")
         self._refuse_unless(is_whole(self.max_levels, 1), "max_levels", self.max_levels, "a whole number of at least 1")
+        valid = self.kinds is None or isinstance(self.kinds, Mapping)
+        self._refuse_unless(valid, "kinds", self.kinds, "a dict of columns and kinds, or None")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
