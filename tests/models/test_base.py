@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
 from thrifty import AdaBoostRSClassifier, ASTCClassifier, CostError, CostModel, CostWeightedL1Regressor
 from thrifty.datasets import load_heart
 from thrifty.metrics import ndcg_at_k
 from thrifty.models.rows import as_counts
+from thrifty.testing import public_estimators
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +124,31 @@ def test_exits_that_are_not_exits_are_refused(exits):
         model.outline(exits)
     with pytest.raises(ValueError, match="exits holds 1000000, but the tree has nodes 0 to"):
         model.outline([1_000_000])
+
+
+NUMBER_PREDICTORS = [each for each in public_estimators() if not is_classifier(each())]
+
+
+@pytest.mark.parametrize("estimator", NUMBER_PREDICTORS, ids=lambda each: each.__name__)
+def test_targets_whose_squares_cannot_be_summed_are_refused(estimator):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(100, 3)), random.integers(0, 3, 100).astype(float)
+    with pytest.raises(ValueError, match=r"the largest number in y has size 2e\+155; expected at most 1e\+100"):
+        estimator().fit(X, 1e155 * y)
+    with pytest.raises(ValueError, match=r"the largest number in y has size 2e-155; .* Multiply y by a constant"):
+        estimator().fit(X, 1e-155 * y)
+    with np.errstate(all="raise"):
+        assert np.isfinite(estimator().fit(X, np.zeros(100)).predict(X)).all()
+
+
+REGRESSORS = [each for each in NUMBER_PREDICTORS if not each.__name__.endswith("Ranker")]
+
+
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("scale", [2.0**-320, 2.0**320])
+def test_the_largest_and_smallest_targets_that_are_accepted_are_fitted(estimator, scale):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(100, 3))
+    y = X[:, 0] + X[:, 1] ** 2
+    usual, scaled = (estimator().fit(X, factor * y).predict(X) for factor in (1.0, scale))
+    np.testing.assert_allclose(scaled / scale, usual, rtol=1e-6, atol=1e-6)

@@ -17,7 +17,7 @@ from thrifty.costs import CostModel
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.derived import Derivation
 from thrifty.models.outline import Columns, Outline
-from thrifty.models.rows import Rows, as_counts, checked_queries
+from thrifty.models.rows import Rows, as_counts, checked_queries, checked_targets
 from thrifty.models.session import Feature, Session
 from thrifty.models.soundness import require
 from thrifty.models.training_record import Training
@@ -240,7 +240,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
 
     def _encoded(self, y: np.ndarray) -> np.ndarray:
         """Return targets as columns of numbers (n, n_targets); a classifier must have `classes_`."""
-        return np.asarray(y, dtype=float)[:, None]
+        return checked_targets(y, type(self).__name__)[:, None]
 
     def _refuse_unless(self, valid: bool, name: str, value: Any, expected: str) -> None:
         """Raise ValueError about a parameter unless its value is valid."""

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+LARGEST_TARGET, SMALLEST_TARGET = 1e100, 1e-100  # squares of targets and their sums are then finite and not 0
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -71,3 +73,26 @@ def checked_queries(qid: Any, n_rows: int, owner: str) -> np.ndarray | None:
     if (missing := np.flatnonzero([query is None or query != query for query in queries.tolist()])).size:
         raise ValueError(f"{owner}: qid is missing in row {missing[0]}. Pass one query per row.")
     return queries
+
+
+def checked_targets(y: Any, owner: str) -> np.ndarray:
+    """Return targets as an array of floats.
+
+    Raises
+    ------
+    ValueError
+        If squares of the targets, which every method sums, would be infinite, or would all be rounded to 0. The message
+        begins with `owner`.
+    """
+    targets = np.asarray(y, dtype=float)
+    largest = float(np.abs(targets).max(initial=0.0))
+    if largest > LARGEST_TARGET:
+        limit, remedy = f"at most {LARGEST_TARGET:g}", "Divide y by a constant."
+    elif 0 < largest < SMALLEST_TARGET:
+        limit, remedy = f"at least {SMALLEST_TARGET:g}", "Multiply y by a constant."
+    else:
+        return targets
+    raise ValueError(
+        f"{owner}: the largest number in y has size {largest:g}; expected {limit}, because squares of y are summed. "
+        f"{remedy}"
+    )

@@ -28,10 +28,11 @@ def test_solutions_satisfy_the_optimality_conditions(n_targets, weighted):
     Y = np.column_stack([y, *np.random.default_rng(1).normal(size=(n_targets - 1, len(y)))])
     count = np.random.default_rng(2).integers(1, 4, len(X)).astype(float) if weighted else np.ones(len(X))
     lasso = WeightedLasso(FilledRows(X, Y, count), CostModel(PRICES))
-    weight = lasso.largest_cost_weight / 10
-    coefficients, grid = lasso._solution_path([weight])
-    scaled = coefficients[:, :, np.searchsorted(-grid, -weight)]  # weights of columns divided by price
-    beta = (scaled / PRICES).T
+    penalty = lasso.largest_penalty / 10
+    weight = penalty / PRICES.mean()
+    coefficients, grid = lasso._solution_path(np.array([penalty]))
+    scaled = coefficients[:, :, np.searchsorted(-grid, -penalty)]  # weights of columns divided by relative price
+    beta = (scaled / PRICES).T * PRICES.mean()
     p = count / count.sum()
     Z = (X - p @ X) / np.sqrt(p @ (X - p @ X) ** 2)
     T = (Y - p @ Y) / np.sqrt((p @ (Y - p @ Y) ** 2).sum())
@@ -40,6 +41,16 @@ def test_solutions_satisfy_the_optimality_conditions(n_targets, weighted):
     assert 0 < support.sum() < len(support)
     np.testing.assert_allclose(slope[support], weight * PRICES[support], rtol=2e-2)
     assert (slope[~support] <= weight * PRICES[~support] * 1.01).all()
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
+def test_tiny_and_huge_prices_give_the_same_models(unit):
+    X, y = regression()
+    usual, scaled = (CostWeightedL1Regressor(costs=scale * PRICES).path(X, y) for scale in (1.0, unit))
+    for one, other in zip(usual, scaled, strict=True):
+        np.testing.assert_array_equal(other.support_, one.support_)
+    all_columns = CostWeightedL1Regressor(costs=np.full(10, 1e-300), cost_weight=0.01).fit(X, y).support_
+    assert len(all_columns) == 10
 
 
 def test_weights_are_refitted_on_the_support():

@@ -17,13 +17,15 @@ from thrifty.costs import CostModel, Ledger
 from thrifty.models.least_squares.moments import FilledRows, Moments
 
 SMALLEST_PRICE = 1e-3  # a free feature is penalised too, as if it cost this share of the mean price
+SMALLEST_PENALTY = 1e-10  # as a share of the one that selects nothing; a smaller one selects the same features
 GRID_POINTS = 50  # cost weights from the one that selects nothing down to the smallest one wanted
 
 
 class WeightedLasso:
     """The lasso with the penalty of each weight multiplied by the price of its feature.
 
-    It is an ordinary lasso on columns that are divided by their prices.
+    It is an ordinary lasso on columns that are divided by their prices, in units of the mean price. Its penalty is the
+    cost weight times the mean price.
 
     Parameters
     ----------
@@ -37,19 +39,21 @@ class WeightedLasso:
         self.data = data
         self.moments = Moments(data, np.arange(len(data.X)), data.count)
         prices = _penalty_prices(cost_model)
+        self.mean_price = float(prices.mean())
         deviation = np.sqrt(self.moments.variances() / self.moments.weight)
-        scale = np.divide(1.0, deviation * prices, out=np.zeros_like(prices), where=deviation > 0)
+        relative = deviation * (prices / self.mean_price)
+        scale = np.divide(1.0, relative, out=np.zeros_like(prices), where=deviation > 0)
         row_scale = np.sqrt(data.count / data.count.mean())[:, None]
         self.columns = np.asfortranarray(row_scale * (data.X - data.origin.features) * scale)
         variance = self.moments.target_variances().sum() / self.moments.weight
         self.targets = row_scale * (data.targets - data.origin.targets) / np.sqrt(variance if variance > 0 else 1.0)
         correlations = np.linalg.norm(self.columns.T @ self.targets, axis=1) / len(self.targets)
-        self.largest_cost_weight = float(correlations.max())  # the smallest cost weight that selects no feature
+        self.largest_penalty = float(correlations.max())  # the smallest penalty that selects no feature
 
     @property
     def usual_cost_weights(self) -> np.ndarray:
         """A hundred cost weights, from the largest useful one down to a thousandth of it."""
-        return self.largest_cost_weight * np.geomspace(1.0, 1e-3, 100)
+        return self.largest_penalty * np.geomspace(1.0, 1e-3, 100) / self.mean_price
 
     def supports(self, cost_weights: Sequence[float]) -> list[np.ndarray]:
         """Return the features selected at each cost weight, in the order in which they entered.
@@ -63,22 +67,22 @@ class WeightedLasso:
         -------
         list of ndarray of int
         """
-        if self.largest_cost_weight == 0:  # constant targets, or constant columns
+        if self.largest_penalty == 0:  # constant targets, or constant columns
             return [np.arange(0)] * len(cost_weights)
-        coefficients, grid = self._solution_path(cost_weights)
+        penalties = np.maximum(np.array(cost_weights) * self.mean_price, SMALLEST_PENALTY * self.largest_penalty)
+        penalties[np.array(cost_weights) == 0] = 0.0
+        coefficients, grid = self._solution_path(penalties)
         active = (coefficients != 0).any(axis=0)  # (n_features, n_grid)
         entry = np.where(active.any(axis=1), active.argmax(axis=1), active.shape[1])
         order = np.argsort(entry, kind="stable")
-        return [
-            order if weight == 0 else order[active[order, np.searchsorted(-grid, -weight)]] for weight in cost_weights
-        ]
+        return [order if each == 0 else order[active[order, np.searchsorted(-grid, -each)]] for each in penalties]
 
-    def _solution_path(self, cost_weights: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients (n_targets, n_features, n_grid) on a descending grid that contains the cost weights."""
-        largest = self.largest_cost_weight
-        smallest = min((w for w in cost_weights if w > 0), default=largest / 1e3)
+    def _solution_path(self, penalties: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients (n_targets, n_features, n_grid) on a descending grid that contains the penalties."""
+        largest, positive = self.largest_penalty, penalties[penalties > 0]
+        smallest = positive.min() if positive.size else largest / 1e3
         descent = np.geomspace(max(largest, smallest), smallest, GRID_POINTS)
-        grid = np.unique([*descent, *(w for w in cost_weights if w > 0)])[::-1]
+        grid = np.unique([*descent, *positive])[::-1]
         targets = self.targets if self.targets.shape[1] > 1 else self.targets[:, 0]
         _, coefficients, _ = lasso_path(self.columns, targets, alphas=grid, max_iter=20_000)
         return coefficients.reshape(self.targets.shape[1], -1, len(grid)), grid
