@@ -61,6 +61,23 @@ def greedy_order(columns, target):
     return chosen
 
 
+def is_stop_error(ratios, errors, factor):
+    """Whether a row that stops at the first ratio above the factor stops with an error."""
+    return bool(errors[next(k for k, ratio in enumerate(ratios) if ratio > factor)])
+
+
+def conformal_factor(ratios, errors, delta):
+    """The smallest factor such that 1 + the rows that can err at this factor or a larger one <= delta (n + 1)."""
+    factors = sorted({0.0, *(ratio for line in ratios for ratio in line if ratio < math.inf)}, reverse=True)
+    smallest, can_err = math.inf, set()
+    for factor in factors:
+        can_err |= {i for i, line in enumerate(ratios) if is_stop_error(line, errors[i], factor)}
+        if 1 + len(can_err) > delta * (len(ratios) + 1):
+            return smallest
+        smallest = factor
+    return smallest
+
+
 def certified(ratios, errs, delta, confidence, factors):
     """Fixed-sequence testing: go from strict to lax as long as the binomial test rejects "errs more than delta"."""
     passed = math.inf

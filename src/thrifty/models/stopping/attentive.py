@@ -3,29 +3,33 @@
 R. Pelossof, Z. Ying. Focus of Attention for Linear Predictors. 2012.
 R. Pelossof, M. Jones, Z. Ying. Speeding-up Margin Based Learning via Stochastic Curtailment. 2010 (curved boundary).
 
-The greedy order, the refitted checkpoints and the certified boundary are not in the papers.
+The greedy order, the refitted checkpoints, the conformal and the certified boundary are not in the papers.
 
     predictors.py     terms of a predictor              checkpoints.py    where a row may stop
     predictor_fit.py  fit of the predictor              boundaries.py     formulas of the boundaries
-    terms.py          values and costs of terms         certified.py      the certified boundary
-    term_sample.py    term values of training rows      boundary_fit.py   the boundary of a model
-    order.py          order of the terms                chain.py          the fitted structure
-    probabilities.py  from scores to log-odds           session.py        one row
+    terms.py          values and costs of terms         conformal.py      the conformal boundary
+    term_sample.py    term values of training rows      conformal_fit.py  its rows, cross-fitted or given
+    order.py          order of the terms                certified.py      the certified boundary
+    probabilities.py  from scores to log-odds           boundary_fit.py   the boundary of a model
+    chain.py          the fitted structure              session.py        one row
 """
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.rows import Rows
-from thrifty.models.stopping.boundaries import SIDES, Boundary
+from thrifty.models.stopping.boundaries import SIDES, Boundary, boundary_ratios, stop_errors
 from thrifty.models.stopping.boundary_fit import fit_boundary, plain_centre
 from thrifty.models.stopping.certified import rows_needed
+from thrifty.models.stopping.chain import Chain
 from thrifty.models.stopping.checkpoints import checkpoint_terms
 from thrifty.models.stopping.estimator import SumClassifier, finite_rows, refuse_bad_parameters
+from thrifty.models.stopping.term_sample import TermSample
 
-BOUNDARIES = ("constant", "curved", "certified")
+BOUNDARIES = ("conformal", "curved", "constant", "certified")
 VARIANCES = ("measured", "independent")
 
 
@@ -35,7 +39,8 @@ class AttentiveClassifier(SumClassifier):
     The terms are features times weights (linear models), kernels with support vectors (``SVC``), or trees (AdaBoost,
     gradient boosting, LightGBM, XGBoost, a `Forest`). They are evaluated in a fixed order, and a row stops at the first
     checkpoint where its expected full score is outside the boundary. A stop-error is a row whose answer then differs
-    from the answer of the full predictor; ``delta`` is the accepted rate of stop-errors.
+    from the answer of the full predictor. ``delta`` is the accepted rate of stop-errors:
+    P(answer of a new row differs from its answer by the full predictor) <= delta.
 
     Parameters
     ----------
@@ -43,22 +48,27 @@ class AttentiveClassifier(SumClassifier):
         The predictor. If it is fitted, it is used unchanged, and ``fit`` learns only the order of its terms and when to
         stop. Otherwise a clone is fitted. It may be a ``Pipeline`` with scalers before the predictor. With more than
         two classes it needs one score per class: wrap a support vector machine in ``OneVsRestClassifier``. None means
-        logistic regression on standardised columns.
+        logistic regression on standardised columns. The conformal boundary refits clones of the predictor on parts of
+        the rows. A ``FrozenEstimator``, a `Forest` or a booster cannot be refitted: pass rows to ``fit`` that were not
+        used to train it.
     costs : array-like, dict, CostModel or None, default=None
         What each feature costs to acquire. None means one unit per feature. A linear term costs its feature, a tree the
         features that it splits on, and the first support vector all features.
     evaluation_cost : float or array-like of shape (n_terms,), default=0.0
         What evaluating a term costs in addition to its features, in the unit of the costs: one number, or one for each
         term of the predictor.
-    boundary : {"curved", "constant", "certified"} or float, default="curved"
+    boundary : {"conformal", "curved", "constant", "certified"} or float, default="conformal"
         When a row stops. Let s be its expected full score at a checkpoint and sigma the deviation there; see Notes.
 
-        - "curved": if abs(s) > z * sigma, where z is the 1 - delta quantile of the normal distribution. Given the terms
-          so far, another answer has a probability of at most ``delta``.
+        - "conformal": if abs(s) > z * sigma, where z is an empirical quantile of rows that the terms were not fitted
+          to. The expected rate of stop-errors on new rows is at most ``delta``, for any order and any dependence of the
+          terms. With fewer than 1 / delta - 1 rows, every row is evaluated in full.
+        - "curved": the same with the 1 - delta quantile of the normal distribution (Pelossof, Jones and Ying). The
+          rate of stop-errors is above ``delta`` if the remaining terms have heavier tails than this distribution.
         - "constant": if the score is beyond the constant threshold of Theorem 1 of Pelossof and Ying. It allows more
-          stop-errors early and fewer late.
-        - "certified": as "curved", with a z that is tested on held-out rows. With probability ``confidence``, the rate
-          of stop-errors on new rows is at most ``delta``, for any order and any dependence of the terms.
+          stop-errors early and fewer late. It assumes independent terms.
+        - "certified": as "conformal", with a z that is tested on held-out rows. With probability ``confidence``, the
+          rate of stop-errors on new rows is at most ``delta``.
         - a number: if abs(s) is larger than this number.
     delta : float, default=0.01
         Accepted rate of stop-errors, at least 0 and below 1. With 0 every row is evaluated in full.
@@ -123,6 +133,13 @@ class AttentiveClassifier(SumClassifier):
     score minus the score of a row without any known value, and theta is the position of the decision on this scale. For
     theta = 0 it is tau = sqrt(var(S_n) log(1 / sqrt(delta))) (Theorem 1).
 
+    The conformal boundary measures for n calibration rows the critical factor a: the largest z below which the row can
+    stop with a stop-error, 0 if there is none. It uses the smallest z with 1 + (number of rows with a > z) <=
+    delta (n + 1). If ``fit`` gets calibration rows, then P(stop-error of a new row) <= delta holds exactly, over the
+    draw of the calibration rows and of the new row. A single fit can have a larger rate; see "certified". Without
+    calibration rows, each fifth of the training rows is measured with a predictor, an order and checkpoints that are
+    learned from the others. The bound then holds as far as these stand for the model that is learned from all rows.
+
     The certified boundary tests values of z from the largest to the smallest on n held-out rows. A value with e
     stop-errors passes if P(B <= e) <= 1 - confidence for a binomial B with n trials of probability ``delta``. The last
     value before the first failure is used.
@@ -133,6 +150,8 @@ class AttentiveClassifier(SumClassifier):
 
     R. Pelossof, M. Jones, Z. Ying. Speeding-up Margin Based Learning via Stochastic Curtailment. ICML/COLT Budgeted
     Learning Workshop, 2010.
+
+    A. N. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster. Conformal Risk Control. 2022.
 
     A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei. Learn then Test: Calibrating Predictive Algorithms
     to Achieve Risk Control. 2021.
@@ -155,7 +174,7 @@ class AttentiveClassifier(SumClassifier):
         *,
         costs: Any = None,
         evaluation_cost: Any = 0.0,
-        boundary: Any = "curved",
+        boundary: Any = "conformal",
         delta: float = 0.01,
         confidence: float = 0.95,
         sides: str = "both",
@@ -194,8 +213,9 @@ class AttentiveClassifier(SumClassifier):
         qid : array-like of shape (n,), default=None
             The query of each row. It is checked but not used by this method.
         calibration : array-like or sparse matrix of shape (n_rows, n_features), default=None
-            Rows that nothing else is learned from. The certified boundary is tested on them; the curved boundary
-            measures its deviations on them. They need no classes, because they are compared with the full predictor.
+            Rows that nothing else is learned from, the predictor included. The conformal boundary is measured and the
+            certified boundary is tested on them; the curved boundary measures its deviations on them. They need no
+            classes, because they are compared with the full predictor.
 
         Returns
         -------
@@ -207,13 +227,21 @@ class AttentiveClassifier(SumClassifier):
         self._targets(rows.y)
         _refuse_one_side_of_many(self)
         rows, calibration = _split(self, rows, calibration)
-        sample = self._learn(
+        fit_boundary(self, self._learn_chain(rows), rows, calibration)
+        return self
+
+    def _learn_chain(self, rows: Rows) -> TermSample:
+        """Learn a chain without a boundary; return the sample of term values."""
+        return self._learn(
             rows,
             ends=lambda terms: checkpoint_terms(terms.n_terms, self.block_size, terms.grain),
             centre=lambda sample: sample.means if self.refit else plain_centre(sample, self.sides),
         )
-        fit_boundary(self, sample, calibration)
-        return self
+
+    def _ratios_and_errors(self, chain: Chain, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return |s_k| / sigma_k of rows at the checkpoints of a chain, and whether a stop there is a stop-error."""
+        scores = chain.partial_scores(X)
+        return boundary_ratios(chain.deviations, scores, self.sides), stop_errors(scores)
 
     @property
     def boundary_(self) -> Boundary:

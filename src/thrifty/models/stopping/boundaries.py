@@ -26,7 +26,8 @@ below delta if
 
 A number. The boundary is at this distance from 0 at every checkpoint.
 
-Certified. As curved, but z is chosen on held-out rows; see `thrifty.models.stopping.certified`.
+Certified, conformal. As curved, but z is chosen on rows that nothing was fitted to; see
+`thrifty.models.stopping.certified` and `thrifty.models.stopping.conformal`.
 
 With k > 2 classes, the gap between the two largest scores takes the place of |s_k|. Each of the k - 1 other classes
 could win in the end, so the constant and the curved boundary use delta / (k - 1).

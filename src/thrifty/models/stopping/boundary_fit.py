@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thrifty.models.parameters import is_number
+from thrifty.models.rows import Rows
 from thrifty.models.stopping.boundaries import (
     Boundary,
-    boundary_ratios,
     constant_boundary,
     curved_boundary,
     curved_factor,
-    stop_errors,
 )
 from thrifty.models.stopping.certified import certified_factor
 from thrifty.models.stopping.chain import Chain
 from thrifty.models.stopping.checkpoints import Checkpoint, measured_deviation
+from thrifty.models.stopping.conformal_fit import fit_conformal_factor
 from thrifty.models.stopping.term_sample import TermSample
 
 if TYPE_CHECKING:
     from thrifty.models.stopping.attentive import AttentiveClassifier
 
 
-def fit_boundary(model: "AttentiveClassifier", sample: TermSample, calibration: Any) -> None:
+def fit_boundary(model: "AttentiveClassifier", sample: TermSample, rows: Rows, calibration: Any) -> None:
     """Set the boundary of the chain of a model.
 
     Parameters
@@ -37,6 +37,8 @@ def fit_boundary(model: "AttentiveClassifier", sample: TermSample, calibration: 
         Its chain has checkpoints already.
     sample : TermSample
         The training rows, with the terms in the order of the chain.
+    rows : Rows
+        The training rows. The conformal boundary is cross-fitted on them if there are no calibration rows.
     calibration : array, sparse matrix or None
         Rows that nothing was fitted to. The certified boundary needs them. The curved boundary measures the deviations
         of the checkpoints on them.
@@ -44,7 +46,7 @@ def fit_boundary(model: "AttentiveClassifier", sample: TermSample, calibration: 
     chain = model.chain_
     if model.boundary == "curved" and model.delta > 0 and calibration is not None:
         chain.checkpoints = _measured_checkpoints(chain, calibration)
-    chain.boundary = _boundary(model, sample, calibration).for_sides(model.sides)
+    chain.boundary = _boundary(model, sample, rows, calibration).for_sides(model.sides)
 
 
 def plain_centre(sample: TermSample, sides: str) -> np.ndarray:
@@ -60,21 +62,21 @@ def plain_centre(sample: TermSample, sides: str) -> np.ndarray:
     return np.mean(means, axis=0)
 
 
-def _boundary(model: "AttentiveClassifier", sample: TermSample, calibration: Any) -> Boundary:
+def _boundary(model: "AttentiveClassifier", sample: TermSample, rows: Rows, calibration: Any) -> Boundary:
     chain, n_rivals = model.chain_, max(len(sample.intercept) - 1, 1)
     if is_number(model.boundary):
         return Boundary.constant(-model.boundary, model.boundary, len(chain.checkpoints))
     if model.delta == 0:
         return chain.boundary
+    if model.boundary == "conformal":
+        return curved_boundary(chain.deviations, fit_conformal_factor(model, rows, calibration))
     if model.boundary == "certified":
-        scores = chain.partial_scores(calibration)
-        ratios = boundary_ratios(model.deviations_, scores, model.sides)
-        factor = certified_factor(ratios, stop_errors(scores), model.delta, model.confidence)
-        return curved_boundary(model.deviations_, factor)
+        factor = certified_factor(*model._ratios_and_errors(chain, calibration), model.delta, model.confidence)
+        return curved_boundary(chain.deviations, factor)
     if model.boundary == "constant":
         start = float(chain.prior[0]) if len(chain.prior) == 1 else 0.0
         return constant_boundary(start, _end_variance(model, sample), model.delta / n_rivals, len(chain.checkpoints))
-    return curved_boundary(model.deviations_, curved_factor(model.delta, n_rivals))
+    return curved_boundary(chain.deviations, curved_factor(model.delta, n_rivals))
 
 
 def _measured_checkpoints(chain: Chain, calibration: Any) -> list[Checkpoint]:

@@ -90,6 +90,11 @@ class Chain(Rebuilt):
         ledger = Ledger(self.cost_model.derive(self.buys, evaluation_costs))
         self.step_cost, self.path_cost = np.array([(ledger.buy(k), ledger.spent) for k in range(len(steps))]).T
 
+    @property
+    def deviations(self) -> np.ndarray:
+        """The root mean square of (full score - expected full score) at each checkpoint."""
+        return np.array([checkpoint.deviation for checkpoint in self.checkpoints])
+
     # Batches
 
     def run(self, X: Any, cap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

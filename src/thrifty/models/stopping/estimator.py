@@ -20,6 +20,8 @@ from thrifty.models.soundness import require
 from thrifty.models.stopping.boundaries import Boundary
 from thrifty.models.stopping.chain import Chain
 from thrifty.models.stopping.checkpoints import plain_checkpoints, refit_checkpoints
+from thrifty.models.stopping.folds import folds_by_group
+from thrifty.models.stopping.magnitudes import refuse_extreme, refuse_extreme_columns
 from thrifty.models.stopping.order import ORDERS, given_order, order_terms
 from thrifty.models.stopping.predictor_fit import PredictorError, accepts_sparse, default_predictor, fitted_predictor
 from thrifty.models.stopping.predictors import read_terms
@@ -65,11 +67,13 @@ class SumClassifier(BudgetedClassifier):
         centre : callable
             Returns the values (n_terms,) that plain checkpoints assume for terms that are not evaluated yet.
         """
+        refuse_extreme_columns(rows.X, self._feature_ids(), type(self).__name__)
         targets = self._encoded(rows.y)
         filled, means = _filled(rows.X, targets, rows.weight)
         self.estimator_, terms = _predictor_and_terms(self, rows, filled, means)
-        self.slope_ = _slope(self.estimator_, terms, Rows(filled, targets, rows.weight))
         sample = TermSample.of(terms, rows.X, targets, rows.weight)
+        refuse_extreme(sample.values, "a term of estimator", type(self).__name__)
+        self.slope_ = _slope(self.estimator_, terms, Rows(filled, targets, rows.weight))
         order = _order(self, terms, sample)
         terms, sample = terms.ordered(order), sample.ordered(order)
         self.chain_ = _chain(self, terms, order, sample, ends(terms), centre(sample))
@@ -89,6 +93,10 @@ class SumClassifier(BudgetedClassifier):
         self.classes_ = known
         return self._encoded(y)
 
+    def _folds(self, rows: Rows, n_folds: int) -> np.ndarray:
+        """Return the fold of each row; every class is spread over the folds."""
+        return folds_by_group(rows.y, n_folds)
+
     # The fitted chain
 
     @property
@@ -104,7 +112,7 @@ class SumClassifier(BudgetedClassifier):
     @property
     def deviations_(self) -> np.ndarray:
         """The root mean square of (full score - expected full score) at each checkpoint."""
-        return np.array([checkpoint.deviation for checkpoint in self.chain_.checkpoints])
+        return self.chain_.deviations
 
     def terms_evaluated(self, X: Any, cap: Any = None) -> np.ndarray:
         """Return the number of terms that are evaluated for each row.

@@ -55,8 +55,8 @@ def fitted_predictor(predictor: Any, rows: Rows, filled: Any, classes: np.ndarra
     fitted = clone(predictor).fit(X, rows.y, **_weight_arguments(predictor, rows.weight))
     if len(missing := np.setdiff1d(classes, fitted.classes_)):
         raise PredictorError(
-            f"all rows of class {missing.tolist()[0]!r} are held out for calibration. "
-            "Pass more rows, or pass calibration rows to fit."
+            f"the rows left to fit estimator on have no row of class {missing.tolist()[0]!r}. "
+            "Pass more rows of each class, or pass calibration rows to fit."
         )
     return fitted
 

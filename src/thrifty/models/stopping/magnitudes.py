@@ -1,0 +1,28 @@
+"""Refusal of values that are so large or so small that sums of their squares overflow or underflow."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+SMALLEST, LARGEST = 1e-100, 1e100
+EXPECTED = f"expected 0, or between {SMALLEST:g} and {LARGEST:g}, because other squares overflow or underflow"
+
+
+def refuse_extreme_columns(X: Any, names: Any, owner: str) -> None:
+    """Raise ValueError if the largest absolute value of a column is extreme."""
+    largest = abs(X).max(axis=0).toarray().ravel() if issparse(X) else np.fmax.reduce(np.abs(X), axis=0)
+    for column in np.flatnonzero(_is_extreme(np.nan_to_num(largest)))[:1]:
+        what = f"the largest absolute value of column {names[column]!r} of X is {largest[column]:.3g}"
+        raise ValueError(f"{owner}: {what}; {EXPECTED}. Scale the column.")
+
+
+def refuse_extreme(values: np.ndarray, what: str, owner: str) -> None:
+    """Raise ValueError if the largest absolute value is extreme."""
+    largest = np.abs(values).max(initial=0.0)
+    if _is_extreme(largest):
+        raise ValueError(f"{owner}: the largest absolute value of {what} is {largest:.3g}; {EXPECTED}. Scale X and y.")
+
+
+def _is_extreme(largest: Any) -> Any:
+    return (largest != 0) & ~((largest >= SMALLEST) & (largest <= LARGEST))
