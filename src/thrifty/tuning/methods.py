@@ -103,7 +103,11 @@ def ranked_caps(estimator: Any, problem: Problem) -> list[Setting]:
 
 
 def error_rates(estimator: Any, problem: Problem) -> list[Setting]:
-    """Return values of delta: the rate at which early predictions may differ from full predictions."""
+    """Return values of delta: the rate at which early predictions may differ from full predictions.
+
+    The search measures the scores of each value by itself. So the boundary is one that is computed without further
+    fits, even if its rate differs from delta.
+    """
     return [{"delta": delta} for delta in (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)]
 
 
@@ -138,7 +142,7 @@ METHODS: dict[str, Method] = {
         {"n_folds": 3, "n_iterations": 5, "max_states": 10_000},
     ),
     "static": Method(_classifier("StaticSelectionClassifier"), ranked_caps, {"n_folds": 5}),
-    "attentive": Method(_classifier("AttentiveClassifier"), error_rates),
+    "attentive": Method(_classifier("AttentiveClassifier"), error_rates, {"boundary": "curved"}),
     "truncated": Method(_classifier("TruncatedClassifier"), caps),
 }
 

@@ -40,10 +40,10 @@ def fit_conformal_factor(model: "AttentiveClassifier", rows: Rows, calibration: 
         return conformal_factor(critical, np.ones(len(critical)), model.delta)
     if model.delta * (rows.weight.sum() + 1.0) < 1.0:
         return np.inf
-    return conformal_factor(*_cross_fitted(model, rows), model.delta)
+    return conformal_factor(*cross_fitted_factors(model, rows), model.delta)
 
 
-def _cross_fitted(model: "AttentiveClassifier", rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+def cross_fitted_factors(model: "AttentiveClassifier", rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Return the critical factors of training rows by chains learned without them, and how often each row counts."""
     learner = copy(model)
     learner.estimator = _unfitted(model.estimator)
