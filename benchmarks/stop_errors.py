@@ -1,7 +1,8 @@
 """Stop-errors of the default boundary and of the normal boundary on new rows, over random splits.
 
-The stop-error is the share of new rows whose answer differs from the answer of the full predictor. Only training rows are
-used to find the boundaries. To run with fewer splits: ``python -c "import benchmarks.stop_errors as b; b.main(3)"``.
+The stop-error is the share of new rows whose answer differs from the answer of the full predictor. The boundaries are
+learned from the training rows only.
+To run it with fewer splits: ``python -c "import benchmarks.stop_errors as b; b.main(3)"``.
 """
 
 from collections.abc import Callable

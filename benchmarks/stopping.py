@@ -1,6 +1,7 @@
 """Attentive prediction: experiments like those of Pelossof and Ying (2012), and the speed-up by early stopping.
 
-The stop-error is the share of rows whose answer differs from the answer of the full predictor.
+The stop-error is the share of rows whose answer differs from the answer of the full predictor. The boundaries here are
+those of the papers; ``benchmarks.stop_errors`` compares the default boundary with them.
 To run a single table: ``python -c "import benchmarks.stopping as b; b.mnist()"``.
 """
 
@@ -227,7 +228,7 @@ def _with_predictor(predictor, X, y, train) -> Bunch:
 
 
 def _fitted(data: Bunch, **parameters) -> AttentiveClassifier:
-    return AttentiveClassifier(data.predictor, **parameters).fit(data.X, data.y)
+    return AttentiveClassifier(data.predictor, **{"boundary": "curved"} | parameters).fit(data.X, data.y)
 
 
 def _models(data: Bunch, **greedy) -> dict[str, list[AttentiveClassifier]]:

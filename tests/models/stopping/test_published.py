@@ -33,7 +33,7 @@ def test_figure_4_attention_beats_truncation_and_greedy_needs_few_terms(digits):
     full = machine.predict(X_test)
     paper = {"order": "random", "refit": False, "block_size": 4}
     for parameters in (paper, {"order": "random"}, {"order": "greedy"}):
-        model = AttentiveClassifier(machine, delta=0.001, random_state=0, **parameters).fit(X, y)
+        model = AttentiveClassifier(machine, boundary="curved", delta=0.001, random_state=0, **parameters).fit(X, y)
         attentive, truncated = (curve(model, X_test) for curve in (attentive_curve, truncated_curve))
         shown = attentive.stop_error < 0.3
         better = attentive.stop_error[shown] <= truncated.at(attentive.mean_terms[shown]) + 1e-12
