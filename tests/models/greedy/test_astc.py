@@ -44,9 +44,18 @@ def compare(model, nodes, X, costs):
             assert model.tree_.threshold[k] == pytest.approx(node["theta"], rel=1e-6)
     acquisition = model.acquire(X)
     for i, x in enumerate(X[:100]):
+        if is_on_a_threshold(x, nodes):
+            continue  # rounding decides where it goes
         place, score = reference.predict_row(x, nodes, path_cost)
         assert acquisition.exit[i] == places.index(place)
         assert acquisition.score[i] == pytest.approx(score[0], rel=1e-6, abs=1e-6)
+
+
+def is_on_a_threshold(x, nodes):
+    """Tell whether the score of a row at any node is its threshold up to rounding, as a median may be."""
+    splits = [node for node in nodes.values() if "theta" in node]
+    scores = [(x[node["selected"]] @ node["beta"] + node["intercept"])[0] for node in splits]
+    return np.isclose(scores, [node["theta"] for node in splits], rtol=1e-9, atol=1e-9).any()
 
 
 @pytest.mark.parametrize("overflow", ["stop", "skip"])
@@ -180,13 +189,11 @@ def test_an_unlimited_single_node_is_ordinary_least_squares():
     )
 
 
-def test_node_reports_contain_the_guarantee_of_the_paper():
+def test_node_reports_describe_the_nodes():
     X, y = regression(9)
     model = ASTCRegressor(max_depth=2, node_budget=4).fit(X, y)
     root = model.nodes_[0]
     selected = X[:, root.features]
-    assert root.gamma == pytest.approx(np.linalg.eigvalsh(np.corrcoef(selected.T))[0])
-    assert root.guarantee == pytest.approx(1 - np.exp(-root.gamma))
     assert root.r2 == pytest.approx(LinearRegression().fit(selected, y).score(selected, y))
     assert (root.spend, root.depth, root.n_samples) == (4, 0, 400)
 
@@ -240,6 +247,7 @@ def test_infinity_is_refused_where_it_is_acquired_and_only_there():
         ({"max_depth": 2.5}, "max_depth is 2.5"),
         ({"max_depth": True}, "max_depth is True"),
         ({"soft": "no"}, "soft is 'no'; expected True or False"),
+        ({"compute_guarantee": 1}, "compute_guarantee is 1; expected True or False"),
         ({"overflow": "pad"}, "overflow is 'pad'; expected 'stop' or 'skip'"),
         ({"min_gain": -1}, "min_gain is -1; expected a number of at least 0"),
         ({"min_samples_leaf": "few"}, "min_samples_leaf is 'few'"),

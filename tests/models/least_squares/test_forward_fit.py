@@ -74,4 +74,4 @@ def test_an_empty_model_is_the_mean(problem):
     weights, intercepts = fit.coefficients()
     assert weights.shape == (2, 0)
     np.testing.assert_allclose(intercepts, Y.mean(axis=0))
-    assert (fit.r2, fit.smallest_eigenvalue()) == (0, 1)
+    assert fit.r2 == 0

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from thrifty.costs import Ledger
+from thrifty.models.greedy.guarantee import is_guaranteed
 from thrifty.models.greedy.tree_growth import GrownNode, Rules, grow
 from thrifty.models.least_squares.calibration import prior_scores
 from thrifty.models.least_squares.moments import FilledRows
@@ -48,12 +49,17 @@ class NodeReport:
         What the node itself pays.
     r2 : float
         R² of the model of the node on its training rows.
-    gamma : float
-        Smallest eigenvalue of the correlation matrix of the features. It is a lower bound on the submodularity ratio
-        (Das and Kempe, 2011).
-    guarantee : float
-        ``1 - exp(-gamma)``. The greedy selection reaches at least this share of the R² of the best set of features of
-        the same cost (Grubb and Bagnell, 2012).
+    gamma : float or None
+        Smallest eigenvalue of the correlation matrix of the features that the node could have bought for its spend,
+        after what the features of its path explain is taken away. It is a lower bound on the submodularity ratio (Das
+        and Kempe, 2011).
+    guarantee : float or None
+        ``1 - exp(-gamma)``. On the training rows of the node, its features reach at least this share of the R² of any
+        set of features that costs no more, where features that its path has bought are free (Grubb and Bagnell, 2012).
+        The share of what is possible within the node budget is at least ``1 - exp(-gamma * spend / node_budget)``. If
+        features are nearly collinear, both are close to 0. None unless ``compute_guarantee=True`` and the theorem
+        applies: not with ``overflow="skip"``, not if features share costs (bundles, a feature map), and not if
+        features are free, unless ``min_gain=0``.
     """
 
     node: int
@@ -63,8 +69,8 @@ class NodeReport:
     bought: tuple[Feature, ...]
     spend: float
     r2: float
-    gamma: float
-    guarantee: float
+    gamma: float | None
+    guarantee: float | None
 
 
 class _ASTC(TreeEstimator):
@@ -81,6 +87,7 @@ class _ASTC(TreeEstimator):
         min_gain: float = 1e-4,
         fit_intercept: bool = True,
         min_samples_leaf: float = 20,
+        compute_guarantee: bool = False,
         random_state: Any = None,
     ):
         self.costs = costs
@@ -91,6 +98,7 @@ class _ASTC(TreeEstimator):
         self.min_gain = min_gain
         self.fit_intercept = fit_intercept
         self.min_samples_leaf = min_samples_leaf
+        self.compute_guarantee = compute_guarantee
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
@@ -134,6 +142,7 @@ def growth_rules(model: _ASTC) -> Rules:
         model.overflow,
         model.min_gain,
         model.min_samples_leaf,
+        model.compute_guarantee and is_guaranteed(model.cost_model_, model.overflow, model.min_gain),
     )
 
 
@@ -153,14 +162,14 @@ def _report(k: int, node: GrownNode, tree: LinearTree, ids: Sequence[Feature]) -
         spend=float(tree.step_cost[k]),
         r2=node.r2,
         gamma=node.gamma,
-        guarantee=1.0 - math.exp(-node.gamma),
+        guarantee=None if node.gamma is None else 1.0 - math.exp(-node.gamma),
     )
 
 
 def _refuse_bad_parameters(model: _ASTC) -> None:
     refuse_unless = model._refuse_unless
     refuse_unless(is_whole(model.max_depth, 1), "max_depth", model.max_depth, "a whole number of levels, at least 1")
-    for name in ("soft", "fit_intercept"):
+    for name in ("soft", "fit_intercept", "compute_guarantee"):
         refuse_unless(is_flag(value := getattr(model, name)), name, value, "True or False")
     refuse_unless(model.overflow in ("stop", "skip"), "overflow", model.overflow, "'stop' or 'skip'")
     for name, minimum in (("min_gain", 0), ("min_samples_leaf", 1)):
@@ -211,6 +220,9 @@ class ASTCRegressor(_ASTC, BudgetedRegressor):
         Whether the linear models of the nodes have an intercept.
     min_samples_leaf : float, default=20
         A node is split only if each child gets at least this number of rows.
+    compute_guarantee : bool, default=False
+        Whether to compute how good the selection of each node is guaranteed to be; see `NodeReport`. It takes all
+        correlations between the columns and their smallest eigenvalue, at each node.
     random_state : int, RandomState instance or None, default=None
         Not used, because growing the tree is deterministic. It exists for consistency with other estimators.
 
@@ -219,7 +231,7 @@ class ASTCRegressor(_ASTC, BudgetedRegressor):
     tree_ : LinearTree
         The fitted nodes.
     nodes_ : list of NodeReport
-        Features, spend, R² and guarantee of each node.
+        Features, spend and R² of each node, and its guarantee if ``compute_guarantee`` is set.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
     training_ : Training
@@ -280,6 +292,9 @@ class ASTCClassifier(_ASTC, BudgetedClassifier):
         Whether the linear models of the nodes have an intercept.
     min_samples_leaf : float, default=20
         A node is split only if each child gets at least this number of rows.
+    compute_guarantee : bool, default=False
+        Whether to compute how good the selection of each node is guaranteed to be; see `NodeReport`. It takes all
+        correlations between the columns and their smallest eigenvalue, at each node.
     random_state : int, RandomState instance or None, default=None
         Not used, because growing the tree is deterministic. It exists for consistency with other estimators.
 
@@ -288,7 +303,7 @@ class ASTCClassifier(_ASTC, BudgetedClassifier):
     tree_ : LinearTree
         The fitted nodes.
     nodes_ : list of NodeReport
-        Features, spend, R² and guarantee of each node.
+        Features, spend and R² of each node, and its guarantee if ``compute_guarantee`` is set.
     classes_ : ndarray of shape (n_classes,)
         The classes, in the order of the columns of ``predict_proba``.
     cost_model_ : CostModel

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from thrifty.costs import CostModel, Ledger
+from thrifty.models.greedy.guarantee import submodularity_ratio
 from thrifty.models.greedy.score_weights import score_weights
 from thrifty.models.greedy.splits import child_moments, median_split, project
 from thrifty.models.least_squares.forward_fit import ForwardFit
@@ -37,6 +38,7 @@ class Rules:
     overflow: str
     min_gain: float
     min_samples_leaf: float
+    compute_guarantee: bool
 
     def node_budget_at(self, place: int) -> float:
         """Return what the node at a place of the full tree may spend."""
@@ -55,7 +57,7 @@ class GrownNode:
     bought: list[int]
     n_samples: float
     r2: float
-    gamma: float  # smallest eigenvalue of the correlation matrix of the features
+    gamma: float | None  # see `guarantee`; None if it is not computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,25 +102,50 @@ def grow(data: FilledRows, cost_model: CostModel, rules: Rules, classification: 
     grown: dict[int, GrownNode] = {}
     while pending:  # depth first, so that only the moments of one path and its siblings are in memory
         current = pending.pop()
-        fit, bought = select_features(current, rules)
-        node = _finish(current, fit, bought, classification)
+        fit, bought, gamma = select_features(current, rules)
+        node = _finish(current, fit, bought, gamma, classification)
         grown[current.place] = node
         pending += _split(current, node, rules, scale)
     return _in_level_order(grown)
 
 
-def select_features(node: PendingNode, rules: Rules) -> tuple[ForwardFit, list[int]]:
-    """Fit a node on the features it holds, then buy features greedily within its budget (eq. 7)."""
-    ledger, budget = node.ledger, rules.node_budget_at(node.place)
-    fit, before = ForwardFit(node.moments), ledger.spent
+def select_features(node: PendingNode, rules: Rules) -> tuple[ForwardFit, list[int], float | None]:
+    """Fit a node on the features it holds, then buy features greedily within its budget (eq. 7).
+
+    Returns
+    -------
+    fit : ForwardFit
+        The model of the node.
+    bought : list of int
+        The features that the node buys.
+    gamma : float or None
+        The submodularity ratio, if it is wanted.
+    """
+    prices, before = node.ledger.prices, node.ledger.spent
+    fit = _path_model(node)
+    bought = _buy_greedily(fit, node.ledger, rules.node_budget_at(node.place), rules)
+    spend = node.ledger.spent - before
+    gamma = submodularity_ratio(_path_model(node), prices, spend) if rules.compute_guarantee else None
+    return fit, bought, gamma
+
+
+def _path_model(node: PendingNode) -> ForwardFit:
+    """Return the model of a node on the features that its path has bought."""
+    fit = ForwardFit(node.moments)
     for feature in node.held:
         fit.add_if_usable(feature)
+    return fit
+
+
+def _buy_greedily(fit: ForwardFit, ledger: Ledger, budget: float, rules: Rules) -> list[int]:
+    """Add features to a model as long as the budget allows, and return them."""
     bought: list[int] = []
+    before = ledger.spent
     while True:
         affordable = ledger.affordable(budget, since=before)
         best = _best_candidate(fit.gains(), ledger.prices, affordable, rules)
         if best is None:
-            return fit, bought
+            return bought
         ledger.buy(best)
         fit.add(best)
         bought.append(best)
@@ -151,7 +178,9 @@ def _first_best(values: np.ndarray) -> int:
     return int(np.argmax(values >= values.max() * (1 - TIE)))
 
 
-def _finish(pending: PendingNode, fit: ForwardFit, bought: list[int], classification: bool) -> GrownNode:
+def _finish(
+    pending: PendingNode, fit: ForwardFit, bought: list[int], gamma: float | None, classification: bool
+) -> GrownNode:
     held = pending.held + sorted(bought)
     direction = _routing_direction(fit)
     weights, intercepts = fit.coefficients()
@@ -163,14 +192,7 @@ def _finish(pending: PendingNode, fit: ForwardFit, bought: list[int], classifica
         projection=_over_held(direction @ weights, fit.selected, held),
         projection_intercept=float(direction @ intercepts),
     )
-    return GrownNode(
-        linear,
-        list(fit.selected),
-        bought,
-        float(pending.moments.weight),
-        float(fit.r2),
-        fit.smallest_eigenvalue(),
-    )
+    return GrownNode(linear, list(fit.selected), bought, float(pending.moments.weight), float(fit.r2), gamma)
 
 
 def _over_held(weights: np.ndarray, features: list[int], held: list[int]) -> np.ndarray:

@@ -111,12 +111,10 @@ class ForwardFit:
         whitened = solve_triangular(self._cholesky(), centred.T, lower=True)
         return np.einsum("ij,ij->j", whitened, whitened) + self.moments.centring
 
-    def smallest_eigenvalue(self) -> float:
-        """Return the smallest eigenvalue of the correlation matrix of the selected features; 1 for an empty model."""
-        if not self.selected:
-            return 1.0
-        scaled = self._cholesky() / np.sqrt(self._variance[self.selected])[:, None]
-        return float(max(np.linalg.eigvalsh(scaled @ scaled.T)[0], 0.0))
+    def unexplained_covariances(self, features: np.ndarray) -> np.ndarray:
+        """Return the covariance matrix of those parts of some features that the model does not explain."""
+        explained = self._factor[: len(self.selected), features]
+        return self.moments.covariances()[np.ix_(features, features)] - explained.T @ explained
 
     def _cholesky(self) -> np.ndarray:
         return np.tril(self._factor[: len(self.selected), self.selected].T)

@@ -198,6 +198,12 @@ class Moments:
         self.require_columns([feature])
         return self._columns[feature] - self.sums * (self.sums[feature] * self.centring)
 
+    def covariances(self) -> np.ndarray:
+        """Return the centred Σ w x x' of all features, of shape (n_features, n_features)."""
+        if len(self._columns) < len(self.sums):
+            self._compute_full_product()
+        return np.array([self.covariance(feature) for feature in range(len(self.sums))])
+
     def target_covariances(self) -> np.ndarray:
         """Return the centred Σ w x y', of shape (n_features, n_targets)."""
         return self.cross - np.outer(self.sums, self.target_sums * self.centring)
