@@ -429,6 +429,10 @@ def test_terms_of_extreme_scale_are_refused():
         AttentiveClassifier(machine).fit(X, Y)
 
 
+def test_columns_of_single_precision_are_fitted():
+    assert AttentiveClassifier().fit(X[TRAIN].astype(np.float32), Y[TRAIN]).score(X[TEST], Y[TEST]) > 0.9
+
+
 @pytest.mark.parametrize("scale", [1e-90, 1e90])
 def test_other_scales_of_the_columns_do_not_matter(scale):
     plain, scaled = (AttentiveClassifier().fit(factor * X[TRAIN], Y[TRAIN]) for factor in (1.0, scale))

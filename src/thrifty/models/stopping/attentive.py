@@ -199,6 +199,29 @@ class AttentiveClassifier(SumClassifier):
         self.calibration_fraction = calibration_fraction
         self.random_state = random_state
 
+    @classmethod
+    def as_published(cls, estimator: Any = None, *, delta: float = 0.001, **parameters: Any) -> Self:
+        """Return an unfitted classifier with the setting of the experiments of Pelossof and Ying (Fig. 4).
+
+        The setting is the constant boundary on the negative side only, with the terms in random order, a decision after
+        every term, and sums that are centred at the means of the terms over the positive training rows.
+
+        Parameters
+        ----------
+        estimator : classifier, Forest or None, default=None
+            The predictor.
+        delta : float, default=0.001
+            Accepted rate of stop-errors.
+        **parameters
+            Further parameters of the class, such as ``costs`` and ``random_state``.
+
+        Returns
+        -------
+        AttentiveClassifier
+        """
+        published = {"boundary": "constant", "sides": "negative", "order": "random", "refit": False, "block_size": 1}
+        return cls(estimator, delta=delta, **published | parameters)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, calibration: Any = None) -> Self:
         """Fit the predictor if it is not fitted, then learn the order of its terms and when to stop.
 

@@ -25,4 +25,5 @@ def refuse_extreme(values: np.ndarray, what: str, owner: str) -> None:
 
 
 def _is_extreme(largest: Any) -> Any:
+    largest = np.asarray(largest, dtype=float)  # the limits overflow float32
     return (largest != 0) & ~((largest >= SMALLEST) & (largest <= LARGEST))
