@@ -393,3 +393,12 @@ def test_queries_score_a_ranking_and_the_search_has_a_training_record():
     search = BudgetSearchCV(["l1"], cv=3).fit(X, X[:, 0] + 0.1 * X[:, 1])
     assert search.score(X, grades, qid=qid) == search.best_estimator_.score(X, grades, qid=qid) > 0.9
     assert search.training_.n_rows == 120
+
+
+def test_a_sweep_reaches_an_expensive_column_beside_a_cheap_one():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 3))
+    y = X @ [0.1, 1.0, 0.02] + 0.03 * random.normal(size=600)
+    search = BudgetSearchCV(["cstc"], costs=[0.01, 20.0, 1.0], budget=25).fit(X[:300], y[:300])
+    assert search.score(X[300:], y[300:]) > 0.99
+    assert search.frontier_.spend.min() == 0

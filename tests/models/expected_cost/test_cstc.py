@@ -124,7 +124,9 @@ def test_a_path_goes_from_low_to_high_spend(heart):
     spends = [model.spend(heart.X).mean() for model in models]
     assert spends[0] < spends[-1]
     assert (np.diff(spends) > -0.1 * max(spends)).all()
-    assert len(CSTCClassifier(costs=heart.costs, max_depth=2).path(heart.X, heart.y)) == 8
+    usual = [model.spend(heart.X).mean() for model in CSTCClassifier(costs=heart.costs).path(heart.X, heart.y)]
+    assert usual[0] == 0
+    assert usual[-1] > 0.9 * heart.costs.total
 
 
 def test_bad_cost_weights_are_refused(heart):
@@ -156,11 +158,11 @@ def test_structures_can_be_chosen_by_ndcg(structure):
     assert again.tree_.n_nodes >= 1
 
 
-def test_early_stopping_keeps_the_best_round(heart):
+@pytest.mark.parametrize("fine_tune", ["support", "paper", None])
+def test_early_stopping_keeps_the_best_round_of_the_answers_that_are_served(heart, fine_tune):
     X, X_held, y, y_held = train_test_split(heart.X, heart.y, test_size=0.3, random_state=1, stratify=heart.y)
-    model = CSTCClassifier(
-        costs=heart.costs, cost_weight=1e-4, early_stopping=True, scoring="neg_log_loss", max_depth=3, fine_tune=None
-    )
+    settings = {"early_stopping": True, "scoring": "neg_log_loss", "max_depth": 3, "fine_tune": fine_tune}
+    model = CSTCClassifier(costs=heart.costs, cost_weight=1e-4, **settings)
     model.fit(X, y, validation=(X_held, y_held))
     assert model.n_iter_ >= 1
     assert len(model.validation_scores_) == model.n_iter_

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_regressor
 
-from thrifty import CostModel, CSTCClassifier, CSTCRegressor
+from thrifty import AndOrClassifier, CostModel, CronusClassifier, CSCCClassifier, CSTCClassifier, CSTCRegressor
 
 
 def rows(seed=0, n=200, d=8):
@@ -45,11 +45,50 @@ def test_a_path_goes_from_low_to_high_spend(model):
     X, y = data(model)
     models = model.path(X, y)
     spends = [each.spend(X).mean() for each in models]
-    assert len(models) == 8
+    assert 8 <= len(models) <= 13
     assert (np.diff([each.cost_weight for each in models]) < 0).all()
-    assert models[0].cost_weight == pytest.approx(100 * models[-1].cost_weight)
-    assert spends[0] < 0.3 * spends[-1]
+    assert spends[0] == 0
+    assert spends[-1] > 0.9 * sum(COSTS)
     assert np.diff(spends).min() > -0.1 * max(spends)
+
+
+MAY_END_EARLY = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+CASCADES = [CSCCClassifier(n_stages=3), CronusClassifier(n_stages=3), AndOrClassifier()]
+
+
+@MAY_END_EARLY
+@pytest.mark.parametrize("model", [*MODELS, *CASCADES], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("prices", [[0.01, 20.0, 1.0], [1.0, 1.0, 1.0], [1e4, 1.0, 0.1]])
+def test_a_path_begins_at_nothing_and_ends_where_all_useful_columns_are_bought(model, prices):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(500, 3))
+    aim = X @ [0.1, 1.0, 0.3] + 0.03 * random.normal(size=500)
+    models = clone(model).set_params(costs=prices).path(X, aim if is_regressor(model) else aim > 0.8)
+    assert models[0].spend(X).max() == 0
+    last = models[-1].acquire(X)
+    assert last.acquired[:, 1].mean() > 0.9
+    if is_regressor(model):
+        assert models[-1].score(X, aim) > 0.99
+
+
+def test_a_path_begins_at_nothing_with_many_rows_and_a_tree():
+    """At the cost weight at which a single node buys nothing, a tree of three levels still buys."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(3000, 10))
+    models = CSTCRegressor().path(X, X @ np.linspace(1, 0.1, 10) + random.normal(size=3000))
+    assert models[0].spend(X).max() == 0
+    assert models[-1].spend(X).mean() > 9
+
+
+@MAY_END_EARLY
+def test_a_solution_that_is_worse_than_buying_nothing_is_given_up():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 10))
+    y = X @ np.linspace(1, 0.1, 10) + random.normal(size=2000)
+    for cost_weight in (2.5, 3.3, 4.0):
+        assert CSTCRegressor(cost_weight=cost_weight).fit(X, y).objective_[-1] <= 3.0 + 1e-9
+        path = CSTCRegressor().path(X, y, cost_weights=[0.3, cost_weight])
+        assert path[0].objective_[-1] <= 3.0 + 1e-9
 
 
 def test_at_the_first_cost_weight_a_single_node_does_not_even_buy_a_bundle():

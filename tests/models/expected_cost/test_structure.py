@@ -9,8 +9,9 @@ from sklearn.metrics import make_scorer, r2_score
 
 from thrifty import CSTCRegressor
 from thrifty.datasets import make_quadrants
-from thrifty.models.expected_cost.fitting import validation_score
+from thrifty.models.expected_cost.fitting import store, validation_score
 from thrifty.models.expected_cost.initial_parameters import initial_parameters
+from thrifty.models.expected_cost.joint_solver import Solution
 from thrifty.models.expected_cost.problem import pose
 from thrifty.models.expected_cost.structure import _with_child, grown, pruned
 from thrifty.models.expected_cost.topology import LOWER, UPPER, Topology
@@ -109,3 +110,12 @@ def test_the_fitted_tree_has_the_chosen_structure(structure):
     model.fit(rows.X, rows.y, validation=(held_out.X, held_out.y))
     assert model.tree_.n_nodes == 3
     assert model.score(held_out.X, held_out.y) > 0.99
+
+
+def test_structures_are_scored_by_the_answers_that_are_served():
+    rows, held_out = quadrants(0), quadrants(1)
+    model = CSTCRegressor(max_depth=3, structure="prune", cost_weight=1e-3, costs=rows.costs)
+    problem = pose(model, model._validated(rows.X, rows.y), (held_out.X, held_out.y))
+    parameters = initial_parameters(problem.objective)
+    served = store(model, problem, Solution(parameters, [0.0]))
+    assert validation_score(model, problem, problem.objective, parameters) == served.score(held_out.X, held_out.y)

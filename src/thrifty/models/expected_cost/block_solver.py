@@ -50,10 +50,9 @@ def solve_by_blocks(
     Solution
     """
     solution = Solution(parameters, [objective.value(parameters)])
-    all_nodes = np.ones(objective.topology.n_nodes, dtype=bool)
 
     def residual() -> float:
-        return Stationarity.of(objective, solution.parameters, all_nodes).residual
+        return Stationarity.of(objective, solution.parameters).residual
 
     for _ in range(max_iter):
         before = solution.history[-1]

@@ -13,7 +13,7 @@ from thrifty.kernels.threads import scipy_on_one_thread
 from thrifty.models.expected_cost.design import Design
 from thrifty.models.expected_cost.fitting import choose_structure, solve, store
 from thrifty.models.expected_cost.parameter_rules import refuse_bad_parameters
-from thrifty.models.expected_cost.problem import pose
+from thrifty.models.expected_cost.problem import USUAL_RATIO, pose
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.parameters import ascending_cost_weights
 
@@ -92,7 +92,7 @@ class ExpectedCostEstimator(TreeEstimator):
         sample_weight : array-like of shape (n,), optional
             Weight of each row, by default 1.
         cost_weights : iterable of float, optional
-            The cost weights, by default those of `usual_cost_weights`.
+            The cost weights. By default those of `usual_cost_weights`, and larger ones until nothing is bought.
         qid : array-like of shape (n,), optional
             The query of each row, for ``scoring`` by query.
         validation : tuple (X, y) or (X, y, qid), optional
@@ -109,12 +109,16 @@ class ExpectedCostEstimator(TreeEstimator):
         usual = cost_weights is None
         ascending = problem.usual_cost_weights() if usual else ascending_cost_weights(cost_weights, type(self).__name__)
         topology, parameters = choose_structure(template, problem.with_cost_weight(ascending[0]))
-        models = []
-        for cost_weight in ascending:
-            problem = problem.with_topology(topology).with_cost_weight(cost_weight)
+        problem = problem.with_topology(topology)
+        models: list[Self] = []
+        while ascending:
+            problem = problem.with_cost_weight(ascending.pop(0))
             solution = solve(template, problem, parameters)
             parameters = solution.parameters
+            cost_weight = problem.objective.cost_weight
             models.append(store(copy(template).set_params(cost_weight=cost_weight), problem, solution))
+            if usual and not ascending and problem.prices.any() and problem.buys(parameters):
+                ascending.append(USUAL_RATIO * cost_weight)
         return models[::-1]
 
     def usual_cost_weights(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
@@ -129,9 +133,11 @@ class ExpectedCostEstimator(TreeEstimator):
 
         Returns
         -------
-        ndarray of shape (8,) or (1,)
-            Eight cost weights in descending order and at equal ratios. At the first one, a single node would buy
-            nothing; the last one is a hundredth of it. If nothing has a price, only ``cost_weight`` itself.
+        ndarray of shape (n_points,)
+            8 to 12 cost weights in descending order and at equal ratios. At the first one usually nothing is bought. At
+            the last one, the penalty of the most expensive column is as small as the slope of the loss that a column
+            without any relation to the target has by chance, so that more columns would not improve the model. If
+            nothing has a price, only ``cost_weight`` itself.
         """
         template = clone(self)
         refuse_bad_parameters(template)

@@ -15,6 +15,7 @@ from thrifty.models.expected_cost.joint_solver import Solution, solve_jointly
 from thrifty.models.expected_cost.monitor import Monitor
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.problem import Problem
+from thrifty.models.expected_cost.stationarity import Stationarity
 from thrifty.models.expected_cost.structure import grown, pruned
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
@@ -41,6 +42,8 @@ def solve(estimator: Any, problem: Problem, parameters: Parameters) -> Solution:
     minimise, max_iter, tol = SOLVERS[estimator.solver], estimator.max_iter, estimator.tol
     with Monitor(max_iter, title, score) as monitor:
         solution = minimise(problem.objective, parameters, max_iter=max_iter, tol=tol, callback=monitor.after_round)
+    if not solution.stopped:
+        _try_without_purchases(problem, solution)
     solution.validation_scores = monitor.scores
     if monitor.best is not None:
         solution.parameters = monitor.best
@@ -54,6 +57,15 @@ def solve(estimator: Any, problem: Problem, parameters: Parameters) -> Solution:
             stacklevel=4,  # the caller of fit or path, which are decorated
         )
     return solution
+
+
+def _try_without_purchases(problem: Problem, solution: Solution) -> None:
+    """Replace a solution by one that buys nothing, if that has a lower objective: no solver takes such a long step."""
+    if problem.buys(solution.parameters):
+        candidate = problem.without_purchases(solution.parameters)
+        if (value := problem.objective.value(candidate)) < solution.history[-1]:
+            solution.parameters, solution.history[-1] = candidate, value
+            solution.residual = Stationarity.of(problem.objective, candidate).residual
 
 
 def validation_score(estimator: Any, problem: Problem, objective: Objective, parameters: Parameters) -> float:

@@ -212,10 +212,16 @@ class Objective:
         return float(f"{weight:.{DIGITS}g}")
 
     def largest_cost_weight(self) -> float:
-        """Return the smallest cost weight at which a single node with squared loss buys nothing that has a price."""
+        """Return the smallest cost weight at which zero is a minimum over the weights of all columns with a price.
+
+        It is exact for a single node with squared loss. In a tree, a column may get the same weight w at all D nodes of
+        a path. The loss then falls D times as fast as at a single node, but its price is paid once, by the norm
+        sqrt(D) * w; so the cost weight must be sqrt(D) times as large.
+        """
         centred = self.targets - self.loss_weight @ self.targets / self.loss_weight.sum()
         slopes = 2.0 * np.linalg.norm(self.X.T @ (self.loss_weight[:, None] * centred), axis=1)
-        return self.penalty.largest_gain_per_cost(slopes) / (self.penalty.largest_unit_cost or 1.0)
+        gain = self.penalty.largest_gain_per_cost(slopes) * np.sqrt(self.penalty.n_sharing(self.by_exit))
+        return gain / (self.penalty.largest_unit_cost or 1.0)
 
     # Scales of the loss
 

@@ -93,6 +93,10 @@ class Penalty(ABC):
         It is the expected cost of the units that the weight requires and that no other weight pays for yet.
         """
 
+    @abstractmethod
+    def n_sharing(self, by_exit: bool) -> int:
+        """Return the largest number of nodes whose losses a row suffers while it pays for a unit once."""
+
     def negligible(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """Mark the weights (K, d) that are small enough to count as zero."""
         return squares < SMALLEST**2
@@ -160,6 +164,10 @@ class PathPenalty(Penalty):
         leaving = exit_mass.sum(axis=1)
         return self.per_feature(self.topology.lineage.T @ (leaving[:, None] * unused))
 
+    def n_sharing(self, by_exit: bool) -> int:
+        """Return the length of the longest path, or 1 if only the loss at the exit counts."""
+        return 1 if by_exit else int(self.topology.depth.max()) + 1
+
 
 class StagePenalty(Penalty):
     """Cost of the units used in a cascade, with weights scaled by the share of rows that reach their stage (Cronus)."""
@@ -180,6 +188,10 @@ class StagePenalty(Penalty):
         """Return the expected cost (K, d) of the units that a weight requires and no stage uses yet."""
         unused = self.unit_costs * (self.norms(squares, mass) == 0)
         return mass[:, None] * self.per_feature(unused)
+
+    def n_sharing(self, by_exit: bool) -> int:
+        """Return the number of stages, because the norm is one over all stages."""
+        return self.topology.n_nodes
 
     def negligible(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """Mark the weights (K, d) that count as zero, also because they require a unit whose norm is negligible."""

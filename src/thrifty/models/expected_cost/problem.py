@@ -16,12 +16,15 @@ from thrifty.models.expected_cost.parameter_rules import (
 )
 from thrifty.models.expected_cost.standardised import Scales, standardise
 from thrifty.models.expected_cost.topology import Topology
+from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.held_out import given_rows, hold_out
 from thrifty.models.least_squares.calibration import prior_scores
 from thrifty.models.linear_nodes.mapped_features import map_features
 from thrifty.models.rows import Rows
 
-PATH_POINTS, PATH_END = 8, 1e-2  # number of cost weights of a default path, and the ratio of smallest to largest
+FEWEST_POINTS, MOST_POINTS = 8, 12  # cost weights of a default path
+USUAL_RATIO = 2.0  # of neighbouring cost weights, as far as the number of points allows
+ROUTING_MARGIN = 2.0  # a route can gain from columns whose slope at zero is small
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +69,42 @@ class Problem:
         return replace(self, objective=replace(self.objective, cost_weight=cost_weight))
 
     def usual_cost_weights(self) -> list[float]:
-        """Return the cost weights of a default path in ascending order; only `cost_weight` if nothing has a price."""
+        """Return the cost weights of a default path in ascending order; only `cost_weight` if nothing has a price.
+
+        At the largest one usually nothing is bought. At the smallest one the penalty of the most expensive column is
+        the slope of the loss, 2 / sqrt(n) for squared loss, that a column without any relation to the target has by
+        chance: columns that are not bought there do not improve the model.
+        """
         if not self.prices.any():
             return [self.objective.cost_weight]
-        return (np.geomspace(PATH_END, 1.0, PATH_POINTS) * self.objective.largest_cost_weight()).tolist()
+        by_chance = self.objective.slope_scale / np.sqrt(self.n_rows)
+        smallest = by_chance / self.prices.max()
+        largest = max(self.objective.largest_cost_weight(), USUAL_RATIO * smallest)
+        if self.objective.topology.n_nodes > 1:
+            largest *= ROUTING_MARGIN
+        n_points = 1 + int(np.ceil(np.log(largest / smallest) / np.log(USUAL_RATIO)))
+        return np.geomspace(smallest, largest, int(np.clip(n_points, FEWEST_POINTS, MOST_POINTS))).tolist()
+
+    def buys(self, parameters: Parameters) -> bool:
+        """Tell whether some node weighs a column that has a price."""
+        return bool(parameters.squares()[:, self._priced].any())
+
+    def without_purchases(self, parameters: Parameters) -> Parameters:
+        """Return the parameters with zero weights of all columns that have a price.
+
+        If no column is left, all nodes have the scores at which a constant has the least loss.
+        """
+        weights, objective = np.where(self._priced, 0.0, parameters.weights), self.objective
+        if weights.any():
+            return replace(parameters, weights=weights)
+        mean = objective.loss_weight @ objective.targets / objective.loss_weight.sum()
+        constant = self.prior if objective.logistic else mean
+        return replace(parameters, weights=weights, intercepts=np.tile(constant, (len(weights), 1)))
+
+    @property
+    def _priced(self) -> np.ndarray:
+        """Mark the standardised columns that have a price."""
+        return self.prices[self.scales.columns] > 0
 
 
 def pose(estimator: Any, rows: Rows, validation: Any) -> Problem:

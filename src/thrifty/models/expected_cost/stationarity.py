@@ -44,8 +44,9 @@ class Stationarity:
     stiffness: np.ndarray
 
     @classmethod
-    def of(cls, objective: Objective, parameters: Parameters, free: np.ndarray) -> "Stationarity":
-        """Measure the parameters of the nodes marked in `free`; the others are fixed."""
+    def of(cls, objective: Objective, parameters: Parameters, free: np.ndarray | None = None) -> "Stationarity":
+        """Measure the parameters of the nodes marked in `free`, by default all; the others are fixed."""
+        free = np.ones(objective.topology.n_nodes, dtype=bool) if free is None else free
         evaluation = objective.evaluate(parameters)
         squares = parameters.squares()
         slope = np.linalg.norm(evaluation.weights, axis=1)
