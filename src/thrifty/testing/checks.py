@@ -29,6 +29,7 @@ from thrifty.models.outline import Outline
 from thrifty.models.session import Acquire, drive
 from thrifty.models.tables.table_model import TableModel
 from thrifty.persistence import load, save
+from thrifty.testing.constant_answer import check_no_cap_is_worse_than_a_constant
 
 N_ROWS, N_FEATURES = 240, 9
 PRICES = (1.0, 2.5, 0.0, 4.0, 0.7, 3.0, 1.3, 5.0, 0.3)
@@ -329,6 +330,7 @@ CHECKS: list[Check] = [
     check_queries_are_understood,
     check_failed_fit_leaves_no_parts,
     check_describes_itself,
+    check_no_cap_is_worse_than_a_constant,
 ]
 
 

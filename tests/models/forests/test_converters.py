@@ -64,7 +64,6 @@ REGRESSORS = [
     (GradientBoostingRegressor(n_estimators=5, loss="huber", init="zero", random_state=0), "predict"),
     (HistGradientBoostingRegressor(max_iter=20), "predict"),
     (lightgbm.LGBMRegressor(n_estimators=20, **quiet), "predict"),
-    (lightgbm.LGBMRegressor(n_estimators=9, boosting_type="rf", subsample=0.5, subsample_freq=1, **quiet), "predict"),
     (lightgbm.LGBMRegressor(n_estimators=9, boosting_type="dart", drop_rate=0.5, **quiet), "predict"),
 ]
 

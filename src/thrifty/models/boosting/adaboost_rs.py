@@ -145,7 +145,8 @@ class AdaBoostRSClassifier(ForestEstimator, BudgetedClassifier):
         return self
 
     def _score_of_sums(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:
-        return np.where(exits < 0, self._prior, sums[:, 0])
+        rest = self._priced().remainders[exits + 1]  # of the trees that a row could not pay for
+        return np.where(exits < 0, self._prior, (sums + rest)[:, 0])
 
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
@@ -266,5 +267,11 @@ def _calibrated(drawn: list[DrawnVoter], targets: np.ndarray, weight: np.ndarray
     """Return the trees as a forest whose sums are log-odds: offset + slope * vote."""
     vote = sum(each.share * each.voter.votes for each in drawn)
     slope, offset = fit_log_odds(np.reshape(vote, (-1, 1)), targets, weight)
-    trees = [voter.tree._replace(value=slope * share * voter.tree.value) for voter, share, _ in drawn]
+    trees = [
+        voter.tree._replace(
+            value=slope * share * voter.tree.value,
+            expected=slope * share * np.average(voter.votes, weights=weight),
+        )
+        for voter, share, _ in drawn
+    ]
     return Forest.from_trees(trees, n_features=n_features, base=offset)

@@ -1,22 +1,28 @@
 """Fitted forests of any library as budgeted estimators, with feature costs, caps and sessions.
 
-Nothing is learned: the trees exist already, and only their costs are added. `Forest.with_costs` is the usual way to
-make such an estimator.
+The trees exist already, and only their costs are added. `Forest.with_costs` is the usual way to make such an estimator.
+With rows, `fit` also calibrates the predictions of rows that cannot pay for all trees.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import _check_sample_weight
 
 from thrifty.costs import CostModel
+from thrifty.models.base import forget_fit
 from thrifty.models.forests.estimator import ForestEstimator
 from thrifty.models.forests.forest import Forest
+from thrifty.models.forests.intercepts import fitted_intercepts
 from thrifty.models.forests.priced_forest import checked_evaluation_costs
 from thrifty.models.forests.task import Task
 from thrifty.models.parameters import is_number
-from thrifty.models.soundness import require
+from thrifty.models.soundness import is_numbers, require
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRanker, BudgetedRegressor
 from thrifty.models.training_record import Training
 
@@ -32,18 +38,30 @@ class _BudgetedForest(ForestEstimator):
         self.evaluation_costs = evaluation_costs
 
     def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, qid: Any = None) -> Self:
-        """Add the costs to the forest. The data are not used.
+        """Add the costs to the forest, and calibrate the predictions under a cap if rows are given.
+
+        Rows change nothing of what is predicted without a cap, which is what the original model predicts. With rows,
+        the mean prediction of a row after each number of rounds is the mean target: in classification, the mean
+        probability of a class is its share of the rows. Rows that the forest was not trained on are best.
 
         Parameters
         ----------
-        X, y, sample_weight, qid : object, optional
-            Not used. They are here because scikit-learn passes them.
+        X : array-like of shape (n, n_features), optional
+            Rows to calibrate with. By default, the trees that a row could not pay for are expected to add the mean of
+            their leaves over the training rows of the original.
+        y : array-like of shape (n,), optional
+            The targets of these rows.
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+        qid : object, optional
+            Not used. It is here because rankers take it.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
+        forget_fit(self)
         forest = Forest.from_model(self.forest)
         names = forest.feature_names
         self.cost_model_ = CostModel.resolve(
@@ -56,14 +74,60 @@ class _BudgetedForest(ForestEstimator):
         self.task_, self.forest_ = forest.task or Task(), forest
         if self.task_.classes is not None:
             self.classes_ = np.array(self.task_.classes)
+        self.intercepts_ = self._expected_intercepts()
         self.training_ = Training.of_nothing()
+        return self if X is None else self._calibrated(X, y, sample_weight)
+
+    def _expected_intercepts(self) -> np.ndarray:
+        """Return what is expected of the rounds that a row could not pay for; a share of the prior in an average."""
+        remainders = self._priced().remainders
+        if not self.task_.averaged:
+            return remainders
+        shares = 1.0 / np.arange(1, len(remainders) + 1)
+        return np.append(shares[:-1], 0.0)[:, None] * remainders[0]
+
+    def _calibrated(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit the intercepts to rows. The order of documents does not depend on them, so rankers keep theirs."""
+        rows = self._checked(X)
+        target, weight = self._checked_targets(rows, y), _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        self.training_ = Training.on(rows, np.asarray(y))
+        if self.task_.can_be_calibrated:
+            mean = weight @ target / weight.sum()
+            if self.task_.classes is not None:  # one more row, divided equally: no share is 0
+                mean = (weight @ target + 1.0 / len(self.classes_)) / (weight.sum() + 1.0)
+            self.intercepts_ = fitted_intercepts(self._prefixes(rows), self.task_, mean, weight, self.intercepts_)
         return self
 
+    def _checked_targets(self, X: np.ndarray, y: Any) -> np.ndarray:
+        """Return the targets of rows as numbers (n, n_scores): values, or 0 and 1 for the classes."""
+        owner = type(self).__name__
+        if y is None:
+            raise ValueError(f"{owner} requires y to be passed with X, but the target y is None.")
+        y = column_or_1d(y)
+        check_consistent_length(X, y)
+        if self.task_.classes is None:
+            return check_array(y[:, None], dtype=np.float64)
+        if (unknown := np.setdiff1d(y, self.classes_)).size:
+            raise ValueError(f"{owner}: y has class {unknown.tolist()[0]!r}; expected {self.classes_.tolist()}.")
+        one_hot = (y[:, None] == self.classes_).astype(float)
+        return one_hot if len(self.forest_.base) > 1 else one_hot[:, 1:]
+
+    def _prefixes(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the sums of rows after 0, 1, ... rounds, averaged if the forest averages; not after the last round."""
+        forest, priced = self.forest_, self._priced()
+        sums = np.tile(forest.base, (len(X), 1))
+        for stage, (begin, end) in enumerate(pairwise((priced.round_at * forest.value.shape[1]).tolist())):
+            yield self._averaged(sums, np.full(len(X), stage))
+            for j, output in zip(range(begin, end), forest.outputs_of_codes(X, np.arange(begin, end)).T, strict=True):
+                sums[:, forest.score_of[j]] += output
+
+    def _averaged(self, sums: np.ndarray, n_done: np.ndarray) -> np.ndarray:
+        if not self.task_.averaged:
+            return sums
+        return _averages(sums, n_done, self._priced().n_rounds, self.forest_.base)
+
     def _score_of_sums(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:
-        if self.task_.averaged:
-            prior = self.forest_.base if self.task_.prior is None else np.array(self.task_.prior)
-            sums = _averages(sums, exits + 1, self._priced().n_rounds, self.forest_.base, prior)
-        return self.task_.scores(sums)
+        return self.task_.scores(self._averaged(sums, exits + 1) + self.intercepts_[exits + 1])
 
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
@@ -73,8 +137,10 @@ class _BudgetedForest(ForestEstimator):
             isinstance(task, Task) and is_number(task.scale) and isinstance(task.averaged, bool),
             "its task is not a Task",
         )
-        prior_fits = task.prior is None or np.array(task.prior, dtype=float).shape == (self._n_scores(),)
-        require(prior_fits, "its prior has another number of scores")
+        shape = (self._priced().n_rounds + 1, len(self.forest_.base))
+        finite = is_numbers(self.intercepts_, *shape) and np.isfinite(self.intercepts_).all()
+        require(finite, "its intercepts are not one number per score and number of rounds")
+        require(not self.intercepts_[-1].any(), "its complete forest has an intercept")
 
 
 class BudgetedForestRegressor(_BudgetedForest, BudgetedRegressor):
@@ -95,12 +161,14 @@ class BudgetedForestRegressor(_BudgetedForest, BudgetedRegressor):
         The trees.
     task_ : Task
         How the sums of the trees become predictions.
+    intercepts_ : ndarray of shape (n_rounds + 1, 1)
+        What is added to the sum of a row after 0, 1, ... rounds; 0 after the last.
     evaluation_costs_ : ndarray of shape (n_trees,)
         What evaluating each tree costs a row.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
     training_ : Training
-        A record without rows, because nothing is fitted here.
+        A record of the rows that predictions under a cap are calibrated with; without rows by default.
 
     Examples
     --------
@@ -136,12 +204,14 @@ class BudgetedForestClassifier(_BudgetedForest, BudgetedClassifier):
         The trees.
     task_ : Task
         How the sums of the trees become log-odds.
+    intercepts_ : ndarray of shape (n_rounds + 1, n_scores)
+        What is added to the sums of a row after 0, 1, ... rounds; 0 after the last.
     evaluation_costs_ : ndarray of shape (n_trees,)
         What evaluating each tree costs a row.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
     training_ : Training
-        A record without rows, because nothing is fitted here.
+        A record of the rows that predictions under a cap are calibrated with; without rows by default.
 
     Examples
     --------
@@ -154,6 +224,13 @@ class BudgetedForestClassifier(_BudgetedForest, BudgetedClassifier):
     >>> bool((model.predict(heart.X) == forest.predict(heart.X)).all())
     True
     """
+
+    def _probabilities(self, score: np.ndarray) -> np.ndarray:
+        own = self.task_.probabilities(score)
+        return super()._probabilities(score) if own is None else own
+
+    def _n_scores(self) -> int:
+        return len(self.forest_.base)  # a booster of two classes may have a score for each
 
 
 class BudgetedForestRanker(_BudgetedForest, BudgetedRanker):
@@ -174,12 +251,14 @@ class BudgetedForestRanker(_BudgetedForest, BudgetedRanker):
         The trees.
     task_ : Task
         How the sums of the trees become scores.
+    intercepts_ : ndarray of shape (n_rounds + 1, 1)
+        What is added to the sum of a document after 0, 1, ... rounds; 0 after the last.
     evaluation_costs_ : ndarray of shape (n_trees,)
         What evaluating each tree costs a document.
     cost_model_ : CostModel
         The costs, aligned with the columns of X.
     training_ : Training
-        A record without rows, because nothing is fitted here.
+        A record of the rows that predictions under a cap are calibrated with; without rows by default.
 
     Examples
     --------
@@ -209,12 +288,11 @@ def budgeted_forest(forest: Forest, costs: Any, evaluation_costs: Any) -> _Budge
     return ESTIMATORS[task.kind](forest, costs=costs, evaluation_costs=evaluation_costs).fit()
 
 
-def _averages(sums: np.ndarray, n_done: np.ndarray, n_rounds: int, base: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """Return the average of the rounds that each row completed; the prior if it completed none.
+def _averages(sums: np.ndarray, n_done: np.ndarray, n_rounds: int, base: np.ndarray) -> np.ndarray:
+    """Return the sums of averaged rounds, divided by the number that each row completed, plus 1 for the prior.
 
     The leaves of an averaged forest are divided by the number of rounds, so the average of the first k rounds is
-    base + (sum of k rounds - base) * n_rounds / k.
+    base + (sum of k rounds - base) * n_rounds / k. One or two trees are often worse than the prior by themselves.
     """
     done = n_done[:, None]
-    average = base + (sums - base) * (n_rounds / np.maximum(done, 1))
-    return np.select([done == n_rounds, done > 0], [sums, average], prior)
+    return np.where(done == n_rounds, sums, base + (sums - base) * (n_rounds / (done + 1)))

@@ -48,7 +48,7 @@ __all__ = ["LEAF", "Forest", "Tree"]
 
 PARTS = (
     *("feature", "threshold", "left", "right", "value", "starts"),
-    *("n_features", "base", "score_of", "feature_names", "task", "levels"),
+    *("n_features", "base", "score_of", "feature_names", "task", "levels", "expected"),
 )
 
 
@@ -86,6 +86,12 @@ class Forest:
         What the sums mean. By default they are the predictions of a regression.
     levels : CategoryLevels, optional
         The values that the codes of categories stand for, by column. X may then hold these values.
+    expected : array-like of shape (n_outputs,), optional
+        What each output is expected to add to the prediction of a row that its tree is not evaluated for, which gets
+        this number in its place. It is 0 by default, which is right if the base is the prior, because a boosted tree
+        then moves rows apart but not their mean. Converters set it to the mean of the leaves over the training rows:
+        in the first trees of LightGBM, which hold its initial score; in models that do not start from the prior, with
+        the second derivatives of the loss as weights if they are known; and in averages of trees.
 
     Attributes
     ----------
@@ -139,6 +145,7 @@ class Forest:
         categories: Mapping[int, Sequence[int]] | None = None,
         task: Task | None = None,
         levels: CategoryLevels | None = None,
+        expected: Any = None,
     ):
         self.feature = frozen_column(feature, "feature", np.int64)
         self.threshold = frozen_column(threshold, "threshold", np.float64)
@@ -152,6 +159,8 @@ class Forest:
         self.base = frozen(np.array(base, dtype=np.float64, ndmin=1))
         in_turn = np.arange(self.n_outputs) % len(self.base)
         self.score_of = frozen_column(in_turn if score_of is None else score_of, "score_of", np.int64)
+        unexpected = np.zeros(self.n_outputs)
+        self.expected = frozen_column(unexpected if expected is None else expected, "expected", np.float64)
         self.feature_names = None if feature_names is None else tuple(map(str, feature_names))
         self.task, self.levels = task, checked_columns(levels, self.n_features)
         self.knows_missing = missing_left is not None
@@ -254,6 +263,7 @@ class Forest:
             value=share * self.value[kept],
             starts=position[self.starts[:n_trees]],
             score_of=self.score_of[: n_trees * self.value.shape[1]],
+            expected=share * self.expected[: n_trees * self.value.shape[1]],
             missing_left=self.missing_left[kept] if self.knows_missing else None,
             categories={int(position[node]): codes for node, codes in self.categories.items() if kept[node]},
         )
@@ -283,7 +293,24 @@ class Forest:
         -------
         ndarray of shape (n, n_outputs), or (n, len(columns))
         """
-        rows = self._checked_rows(X)
+        return self.outputs_of_codes(self._checked_rows(X), columns, fill)
+
+    def outputs_of_codes(self, rows: np.ndarray, columns: Any = None, fill: Any = None) -> np.ndarray:
+        """Return the outputs of the trees for rows in which codes replace the levels of categories.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, n_features)
+            Contiguous, of float32 or float64.
+        columns : array-like of int, optional
+            The outputs to compute, all by default.
+        fill : array-like of shape (n_features,), optional
+            Replaces NaN in each column.
+
+        Returns
+        -------
+        ndarray of shape (n, n_outputs), or (n, len(columns))
+        """
         wanted = np.arange(self.n_outputs) if columns is None else self._checked_outputs(columns)
         read = np.flatnonzero(self.reads[wanted].any(axis=0))
         replacement = np.full(self.n_features, np.nan) if fill is None else np.asarray(fill, dtype=np.float64)
@@ -322,7 +349,9 @@ class Forest:
         -------
         BudgetedForestRegressor, BudgetedForestClassifier or BudgetedForestRanker
             Without a cap it predicts what the original model predicts. Under a cap, the prediction of a row comes from
-            the trees that it could pay for: from their sum, or their average if the original model averages.
+            the trees that it could pay for: from their sum and what the other trees are expected to add, or from their
+            average if the original model averages. A row without any tree gets the prior. Call ``fit(X, y)`` to
+            calibrate the predictions under a cap on rows.
 
         Examples
         --------

@@ -95,6 +95,8 @@ def check_arrays(forest: Forest) -> None:
             raise ValueError(f"Forest: {name} has {len(array)} entries for {n_nodes} nodes. Pass one per node.")
     if len(forest.score_of) != forest.n_outputs:
         raise ValueError(f"Forest: score_of has {len(forest.score_of)} entries for {forest.n_outputs} outputs.")
+    if len(forest.expected) != forest.n_outputs or not np.isfinite(forest.expected).all():
+        raise ValueError(f"Forest: expected has to hold {forest.n_outputs} finite numbers, one per output.")
     if not len(forest.starts):
         raise ValueError("Forest: there are no trees. Pass at least one.")
     for name, indices, end in (

@@ -142,6 +142,15 @@ class PricedForest:
         return [() if split[0] == LEAF else (*split, sets.get(node)) for node, split in enumerate(splits)]
 
     @cached_property
+    def remainders(self) -> np.ndarray:
+        """What is expected of the rounds that follow 0, 1, ... complete rounds, shape (n_rounds + 1, n_scores)."""
+        forest = self.forest
+        by_tree = np.zeros((forest.n_trees, len(forest.base)))
+        np.add.at(by_tree, (np.arange(forest.n_outputs) // forest.value.shape[1], forest.score_of), forest.expected)
+        by_round = np.add.reduceat(by_tree, self.round_at[:-1].astype(int), axis=0)
+        return np.vstack([np.cumsum(by_round[::-1], axis=0)[::-1], np.zeros(len(forest.base))])
+
+    @cached_property
     def leaf_values(self) -> list[list[float]]:
         """The values of each node, which only matter at leaves."""
         return self.forest.value.tolist()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, logit
 from sklearn.base import is_regressor
 
 from thrifty.models.rebuilt import Rebuilt
@@ -30,7 +30,8 @@ LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "logit": expit,
     "root": lambda sums: np.sign(sums) * sums**2,
     "softplus": lambda sums: np.logaddexp(sums, 0.0),
-    "one against rest": log_expit,
+    "one against rest": lambda sums: sums,
+    "hinge": lambda sums: sums,
     "probability": _log_odds,
 }
 
@@ -52,9 +53,6 @@ class Task(Rebuilt):
     averaged : bool, default=False
         Whether the trees have equal weights that add up to 1, as in a random forest. A prediction from the first few
         trees is then their own average.
-    prior : tuple of float, optional
-        The sums of a row that no tree of an averaged forest was evaluated for. By default they are the base of the
-        forest.
 
     Examples
     --------
@@ -63,14 +61,13 @@ class Task(Rebuilt):
     array([1.  , 2.72])
     """
 
-    _made_of = ("kind", "link", "scale", "classes", "averaged", "prior")
+    _made_of = ("kind", "link", "scale", "classes", "averaged")
 
     kind: Kind = "regression"
     link: str = "identity"
     scale: float = 1.0
     classes: tuple[Any, ...] | None = None
     averaged: bool = False
-    prior: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind) or self.link not in LINKS:
@@ -92,6 +89,50 @@ class Task(Rebuilt):
         """
         scores = LINKS[self.link](sums if self.scale == 1 else self.scale * sums)
         return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    @property
+    def is_softmax(self) -> bool:
+        """Whether the scores are log-odds, whose probabilities add up to 1."""
+        return self.kind == "classification" and self.link == "identity"
+
+    @property
+    def can_be_calibrated(self) -> bool:
+        """Whether the mean prediction is meant to be the mean target. Ranks and hinge votes are not."""
+        return self.kind != "ranking" and self.link != "hinge"
+
+    def means(self, sums: np.ndarray) -> np.ndarray:
+        """Return the expected target of each sum by itself: a value, or the probability of a class.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (n,)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        scaled = self.scale * sums
+        if self.kind != "classification":
+            return LINKS[self.link](scaled)
+        return np.clip(scaled, 0.0, 1.0) if self.link == "probability" else expit(scaled)
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray | None:
+        """Return the probabilities of classes if they are not those of log-odds, otherwise None.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,) or (n, n_classes)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes) or None
+            One against rest: the probabilities of a row need not add up to 1. Hinge: they are 0 and 1.
+        """
+        if self.link == "one against rest":
+            return expit(scores)
+        if self.link == "hinge":
+            return np.column_stack([scores <= 0, scores > 0]).astype(float)
+        return None
 
 
 def task_of(estimator: Any) -> Task:

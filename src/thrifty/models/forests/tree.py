@@ -23,6 +23,8 @@ class Tree(NamedTuple):
         Whether NaN goes to the left child; None if this was not learned.
     categories : dict, optional
         ``{node: codes}``: the categories that go left at a node, which then ignores its threshold.
+    expected : array-like of shape (n_values,), optional
+        What the tree is expected to add to the prediction of a row that it is not evaluated for; 0 by default.
     """
 
     feature: Any
@@ -32,6 +34,7 @@ class Tree(NamedTuple):
     value: Any
     missing_left: Any = None
     categories: Mapping[int, Sequence[int]] | None = None
+    expected: Any = None
 
 
 def concatenate_trees(trees: Sequence[Tree]) -> dict[str, Any]:
@@ -50,7 +53,19 @@ def concatenate_trees(trees: Sequence[Tree]) -> dict[str, Any]:
         "starts": starts,
         "missing_left": _missing_left(trees),
         "categories": _categories(trees, starts.tolist()),
+        "expected": np.concatenate([_expected(tree) for tree in trees]),
     }
+
+
+def mean_of_leaves(tree: Tree, weight: np.ndarray) -> np.ndarray:
+    """Return the mean of the values of leaves, each weighted by its training rows, shape (n_values,)."""
+    leaf = np.asarray(tree.feature) < 0
+    total = weight[leaf].sum()
+    return np.average(tree.value[leaf], axis=0, weights=weight[leaf] if total > 0 else None)
+
+
+def _expected(tree: Tree) -> np.ndarray:
+    return np.zeros(np.size(tree.value) // len(tree.feature)) if tree.expected is None else np.ravel(tree.expected)
 
 
 def _missing_left(trees: Sequence[Tree]) -> np.ndarray | None:

@@ -32,20 +32,23 @@ def estimator(model: Any) -> Forest:
 
 def booster(model: Any, classes: Any = None) -> Forest:
     """Read a Booster. The sum of the outputs is ``predict(raw_score=True)``."""
-    head, *blocks = model.model_to_string().partition("end of trees")[0].split("\nTree=")
+    text, _, settings = model.model_to_string().partition("end of trees")
+    head, *blocks = text.split("\nTree=")
     header = _fields(head)
     trees = [_fields(block) for block in blocks]
     for fields in trees:
         _refuse_unsupported(fields)
     n_scores = int(header["num_tree_per_iteration"])
     averaged = "average_output" in head.splitlines()  # boosting_type='rf'
-    share = n_scores / len(trees) if averaged else 1.0
+    grown = [_tree(fields) for fields in trees]
+    if _starts_from_prior(trees[:n_scores]) and not (averaged or "[boosting: dart]" in settings):
+        grown[n_scores:] = [tree._replace(expected=None) for tree in grown[n_scores:]]
     return Forest.from_trees(
-        [_tree(fields, share) for fields in trees],
+        grown,
         n_features=int(header["max_feature_idx"]) + 1,
         base=np.zeros(n_scores),
         feature_names=_names(header),
-        task=_task(header.get("objective", "custom"), n_scores, classes, averaged),
+        task=_task(header.get("objective", "custom"), n_scores, classes, len(trees) // n_scores if averaged else 0),
         levels=_levels(header["feature_infos"].split(), model.pandas_categorical),
     )
 
@@ -59,23 +62,35 @@ def _names(header: dict[str, str]) -> list[str] | None:
     return None if names == [f"Column_{j}" for j in range(len(names))] else names
 
 
-def _task(objective: str, n_scores: int, classes: Any, averaged: bool) -> Task:
+def _starts_from_prior(first_round: list[dict[str, str]]) -> bool:
+    """Tell whether the initial score is the prior. LightGBM adds it to the first trees, which then have no shrinkage.
+
+    The value of the root of a tree is the step by which the round moves the mean, plus the initial score. Rounds that
+    follow the prior are not expected to move the mean.
+    """
+    return all(float(fields["shrinkage"]) == 1 for fields in first_round)
+
+
+def _task(objective: str, n_scores: int, classes: Any, n_averaged: int) -> Task:
+    """Return the task of a model, which averages so many rounds, or none if it adds them."""
     name, *options = objective.split()
     given = dict(option.split(":") for option in options if ":" in option)
     if classes is None and name not in ("binary", "multiclass", "multiclassova"):
         ranks = name in ("lambdarank", "rank_xendcg")
         link = "root" if "sqrt" in options else LINKS.get(name, "identity")
-        return Task("ranking" if ranks else "regression", link=link, averaged=averaged)
+        return Task(
+            "ranking" if ranks else "regression", link=link, scale=1 / max(n_averaged, 1), averaged=n_averaged > 0
+        )
     return Task(
         "classification",
         link="one against rest" if name == "multiclassova" else "identity",
-        scale=float(given.get("sigmoid", 1.0)),
+        scale=float(given.get("sigmoid", 1.0)) / max(n_averaged, 1),
         classes=tuple(range(max(n_scores, 2)) if classes is None else np.asarray(classes).tolist()),
-        averaged=averaged,
+        averaged=n_averaged > 0,
     )
 
 
-def _tree(fields: dict[str, str], share: float) -> Tree:
+def _tree(fields: dict[str, str]) -> Tree:
     leaves = _numbers(fields, "leaf_value", float)
     n_splits = len(leaves) - 1
     unused = np.zeros(len(leaves), dtype=np.int64)  # entries of leaves that nothing reads
@@ -90,9 +105,10 @@ def _tree(fields: dict[str, str], share: float) -> Tree:
         threshold=with_leaves(_thresholds(fields), unused),
         left=with_leaves(np.where(left < 0, n_splits + ~left, left), unused),
         right=with_leaves(np.where(right < 0, n_splits + ~right, right), unused),
-        value=with_leaves(np.zeros(n_splits), share * leaves)[:, None],
+        value=with_leaves(np.zeros(n_splits), leaves)[:, None],
         missing_left=with_leaves(_missing_left(fields), unused > 0),
         categories=_categories(fields) if n_splits else None,
+        expected=_numbers(fields, "internal_value", float)[:1] if n_splits else leaves,
     )
 
 

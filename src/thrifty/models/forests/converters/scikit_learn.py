@@ -11,6 +11,7 @@ from thrifty.models.forests.converters.single_precision import at_most
 from thrifty.models.forests.forest import LEAF, Forest, Tree
 from thrifty.models.forests.levels import CategoryLevels
 from thrifty.models.forests.task import Task
+from thrifty.models.forests.tree import mean_of_leaves
 
 INVERSE_LINKS = {"IdentityLink": "identity", "LogLink": "log"}  # of histogram gradient boosting for regression
 
@@ -18,8 +19,7 @@ INVERSE_LINKS = {"IdentityLink": "identity", "LogLink": "log"}  # of histogram g
 def averaged_values(model: Any) -> Forest:
     """Read a random forest, extra trees or a single tree for regression. The sum of the outputs is ``predict``."""
     trees = _trees_of(model)
-    task = Task(averaged=True, prior=_mean_root(trees, _values))
-    return _summed(model, trees, lambda tree: _values(tree) / len(trees), task)
+    return _summed(model, trees, lambda tree: _values(tree) / len(trees), Task(averaged=True))
 
 
 def averaged_probabilities(model: Any) -> Forest:
@@ -27,13 +27,7 @@ def averaged_probabilities(model: Any) -> Forest:
     if model.n_outputs_ > 1:
         raise ValueError(f"{type(model).__name__}: predicts {model.n_outputs_} targets; expected one.")
     trees = _trees_of(model)
-    task = Task(
-        "classification",
-        link="probability",
-        classes=tuple(model.classes_.tolist()),
-        averaged=True,
-        prior=_mean_root(trees, _probabilities),
-    )
+    task = Task("classification", link="probability", classes=tuple(model.classes_.tolist()), averaged=True)
     return _summed(model, trees, lambda tree: _probabilities(tree) / len(trees), task)
 
 
@@ -46,7 +40,9 @@ def gradient_boosting(model: Any) -> Forest:
         )
     base = model._raw_predict_init(np.zeros((1, model.n_features_in_)))[0]
     task = _boosted_task(model, scale=2.0 if model.loss == "exponential" else 1.0)
-    return _summed(model, model.estimators_.ravel(), lambda tree: model.learning_rate * _values(tree), task, base)
+    trees, starts_from_zero = model.estimators_.ravel(), isinstance(model.init_, str)
+    weight = "weighted_n_node_samples" if starts_from_zero else None  # otherwise the base is the prior
+    return _summed(model, trees, lambda tree: model.learning_rate * _values(tree), task, base, weight)
 
 
 def hist_gradient_boosting(model: Any) -> Forest:
@@ -67,7 +63,8 @@ def ada_boost(model: Any) -> Forest:
     """Read AdaBoostClassifier. The sum of the outputs, which are weighted votes, is ``decision_function``."""
     weights = iter(model.estimator_weights_ / model.estimator_weights_.sum())
     task = _boosted_task(model, scale=1 / (len(model.classes_) - 1))
-    return _summed(model, model.estimators_, lambda tree: votes(tree.value[:, 0]) * next(weights), task)
+    output = lambda tree: votes(tree.value[:, 0]) * next(weights)  # noqa: E731
+    return _summed(model, model.estimators_, output, task, weight="n_node_samples")  # others are weights of boosting
 
 
 def votes(proportions: np.ndarray) -> np.ndarray:
@@ -91,11 +88,19 @@ def _trees_of(model: Any) -> list[Any]:
     return model.estimators_ if hasattr(model, "estimators_") else [model]
 
 
-def _summed(model: Any, estimators: Any, values: Callable[[Any], np.ndarray], task: Task, base: Any = None) -> Forest:
+def _summed(
+    model: Any,
+    estimators: Any,
+    values: Callable[[Any], np.ndarray],
+    task: Task,
+    base: Any = None,
+    weight: str | None = "weighted_n_node_samples",
+) -> Forest:
+    """Return the forest of trees with these values; `weight` is the attribute of trees that holds weights of nodes."""
     if others := [each for each in estimators if not hasattr(each, "tree_")]:
         raise ValueError(f"{type(model).__name__}: is made of {type(others[0]).__name__}s; expected decision trees.")
     allows_nan = get_tags(model).input_tags.allow_nan
-    trees = [_tree(each.tree_, values(each.tree_), allows_nan) for each in estimators]
+    trees = [_tree(each.tree_, values(each.tree_), allows_nan, weight) for each in estimators]
     return Forest.from_trees(
         trees,
         n_features=model.n_features_in_,
@@ -105,9 +110,9 @@ def _summed(model: Any, estimators: Any, values: Callable[[Any], np.ndarray], ta
     )
 
 
-def _tree(tree: Any, value: np.ndarray, allows_nan: bool) -> Tree:
+def _tree(tree: Any, value: np.ndarray, allows_nan: bool, weight: str | None) -> Tree:
     leaf = tree.children_left < 0
-    return Tree(
+    grown = Tree(
         feature=np.where(leaf, LEAF, tree.feature),
         threshold=at_most(tree.threshold),
         left=tree.children_left,
@@ -115,6 +120,7 @@ def _tree(tree: Any, value: np.ndarray, allows_nan: bool) -> Tree:
         value=value,
         missing_left=tree.missing_go_to_left.astype(bool) if allows_nan else None,
     )
+    return grown._replace(expected=mean_of_leaves(grown, getattr(tree, weight))) if weight else grown
 
 
 def _values(tree: Any) -> np.ndarray:
@@ -125,11 +131,6 @@ def _probabilities(tree: Any) -> np.ndarray:
     """Return the class proportions at each node; only those of the second class if there are two."""
     proportions = tree.value[:, 0]
     return proportions[:, 1:] if proportions.shape[1] == 2 else proportions
-
-
-def _mean_root(estimators: Any, values: Callable[[Any], np.ndarray]) -> tuple[float, ...]:
-    """Return the average value of the roots, which is the prediction for a row without any feature."""
-    return tuple(np.mean([values(each.tree_)[0] for each in estimators], axis=0).tolist())
 
 
 def _encoded_columns(model: Any) -> tuple[np.ndarray, CategoryLevels | None]:

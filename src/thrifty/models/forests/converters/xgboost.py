@@ -15,6 +15,7 @@ from thrifty.models.forests.converters.single_precision import less_than
 from thrifty.models.forests.forest import LEAF, Forest, Tree
 from thrifty.models.forests.levels import CategoryLevels
 from thrifty.models.forests.task import Task
+from thrifty.models.forests.tree import mean_of_leaves
 
 LINKS = {
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), "log"),
@@ -41,6 +42,8 @@ def booster(model: Any, classes: Any = None, averaged: bool = False) -> Forest:
     shares = boosted.get("weight_drop", [1.0] * len(grown["trees"]))  # tree weights of DART
     trees = [_tree(tree, share) for tree, share in zip(grown["trees"], shares, strict=True)]
     n_features, n_scores = int(parameters["num_feature"]), max(int(parameters[f"num_{k}"]) for k in ("class", "target"))
+    if _starts_from_prior(grown["trees"][:n_scores], parameters):
+        trees = [tree._replace(expected=None) for tree in trees]  # they are not expected to move the mean
 
     def forest(base: np.ndarray) -> Forest:
         return Forest.from_trees(
@@ -57,6 +60,15 @@ def booster(model: Any, classes: Any = None, averaged: bool = False) -> Forest:
     row = np.zeros((1, n_features))
     margin = model.inplace_predict(row, predict_type="margin", validate_features=False).reshape(1, n_scores)
     return forest((margin - forest(np.zeros(n_scores)).scores(row))[0])
+
+
+def _starts_from_prior(first_round: list[dict[str, Any]], parameters: dict[str, str]) -> bool:
+    """Tell whether XGBoost has estimated the base as the prior: then the first trees do not move the mean of the rows.
+
+    The weight of a root is the step that would move the mean. In a bag of rows it is not exactly 0.
+    """
+    steps = [np.abs(tree["base_weights"]) for tree in first_round]
+    return parameters.get("boost_from_average") == "1" and all(step[0] <= 0.1 * step.max() for step in steps)
 
 
 def _task(objective: str, n_scores: int, classes: Any, averaged: bool) -> Task:
@@ -78,7 +90,7 @@ def _tree(tree: dict[str, Any], share: float) -> Tree:
     number, missing_left = number.astype(np.float32), np.array(tree["default_left"], dtype=bool)
     swapped = np.array(tree["categories_nodes"], dtype=np.int64)
     left[swapped], right[swapped] = right[swapped], left[swapped]
-    return Tree(
+    grown = Tree(
         feature=np.where(left < 0, LEAF, tree["split_indices"]),
         threshold=less_than(number),
         left=left,
@@ -87,6 +99,7 @@ def _tree(tree: dict[str, Any], share: float) -> Tree:
         missing_left=missing_left ^ np.isin(np.arange(len(left)), swapped),
         categories=_categories(tree),
     )
+    return grown._replace(expected=mean_of_leaves(grown, np.array(tree["sum_hessian"], dtype=float)))
 
 
 def _categories(tree: dict[str, Any]) -> dict[int, list[int]]:
