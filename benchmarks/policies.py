@@ -20,8 +20,8 @@ from benchmarks.report import at_least, at_most, report, seconds, table
 from thrifty import ASTCClassifier, DynamicSelectionClassifier, StaticSelectionClassifier, forward_selection_oracle
 from thrifty.datasets import load, load_thyroid, load_usps
 from thrifty.metrics import CostCurve, area_under_cost_curve, cost_curve
-from thrifty.models.policies.data_classifier import encode
-from thrifty.models.policies.dynamic_selection import COST_WEIGHTS
+from thrifty.models.policies.data_model import encode
+from thrifty.models.policies.dynamic_base import COST_WEIGHTS
 from thrifty.models.policies.imitation import LearningCurve
 from thrifty.plots import CostCurveDisplay, LearningCurveDisplay
 from thrifty.plots.learning_curve import MEASURES

@@ -40,8 +40,10 @@ if TYPE_CHECKING:
     from thrifty.models.greedy.cost_weighted_l1 import CostWeightedL1Classifier as CostWeightedL1Classifier
     from thrifty.models.greedy.cost_weighted_l1 import CostWeightedL1Regressor as CostWeightedL1Regressor
     from thrifty.models.outline import Outline as Outline
+    from thrifty.models.policies.dynamic_regression import DynamicSelectionRegressor as DynamicSelectionRegressor
     from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier as DynamicSelectionClassifier
     from thrifty.models.policies.oracle import forward_selection_oracle as forward_selection_oracle
+    from thrifty.models.policies.static_regression import StaticSelectionRegressor as StaticSelectionRegressor
     from thrifty.models.policies.static_selection import StaticSelectionClassifier as StaticSelectionClassifier
     from thrifty.models.promise import Promise as Promise
     from thrifty.models.session import Acquire as Acquire
@@ -83,8 +85,10 @@ _HOMES = {
     "models.expected_cost.cronus": ["CronusClassifier"],
     "models.expected_cost.cscc": ["CSCCClassifier"],
     "models.greedy.cost_weighted_l1": ["CostWeightedL1Classifier", "CostWeightedL1Regressor"],
+    "models.policies.dynamic_regression": ["DynamicSelectionRegressor"],
     "models.policies.dynamic_selection": ["DynamicSelectionClassifier"],
     "models.policies.oracle": ["forward_selection_oracle"],
+    "models.policies.static_regression": ["StaticSelectionRegressor"],
     "models.policies.static_selection": ["StaticSelectionClassifier"],
     "models.outline": ["Outline"],
     "models.promise": ["Promise"],
@@ -128,6 +132,7 @@ __all__ = [
     "CronusClassifier",
     "DatasetNotFoundError",
     "DynamicSelectionClassifier",
+    "DynamicSelectionRegressor",
     "EarlyExitRanker",
     "Forest",
     "GreedyMiserClassifier",
@@ -142,6 +147,7 @@ __all__ = [
     "Session",
     "SessionError",
     "StaticSelectionClassifier",
+    "StaticSelectionRegressor",
     "Stop",
     "TableModel",
     "ThriftyError",

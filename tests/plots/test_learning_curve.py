@@ -28,7 +28,7 @@ def test_every_iteration_is_drawn_and_the_best_is_marked(ax):
     assert mark.get_color() == line.get_color()
 
 
-@pytest.mark.parametrize("measure", ["accuracy", "cost"])
+@pytest.mark.parametrize("measure", ["score", "cost"])
 def test_other_measures_also_mark_the_best_reward(ax, measure):
     LearningCurveDisplay.from_estimator(MODEL, measure=measure, ax=ax)
     assert ax.lines[0].get_ydata().tolist() == getattr(CURVE, measure).tolist()

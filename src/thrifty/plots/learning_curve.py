@@ -1,4 +1,4 @@
-"""Plot of the learning curve of a policy: reward, accuracy or cost on held-out rows, by iteration."""
+"""Plot of the learning curve of a policy: reward, score or cost on held-out rows, by iteration."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from thrifty.plots.fitted import check_fitted
 
 AXIS_LABELS = {
     "reward": "mean reward of held-out rows",
-    "accuracy": "accuracy on held-out rows",
+    "score": "accuracy or R² on held-out rows",
     "cost": "mean cost of held-out rows, share of all",
 }
 MEASURES = tuple(AXIS_LABELS)
 
 
 class LearningCurveDisplay:
-    """Plot of the reward, accuracy or cost of the policy of each iteration.
+    """Plot of the reward, score or cost of the policy of each iteration.
 
     A larger dot marks the iteration whose policy the model uses: the one with the largest reward. To draw several
     curves into one plot, pass ``ax_`` of the first display as ``ax`` of the next one.
@@ -27,9 +27,11 @@ class LearningCurveDisplay:
     Parameters
     ----------
     curve : LearningCurve
-        The attribute ``learning_curve_`` of a fitted `thrifty.DynamicSelectionClassifier`.
-    measure : {"reward", "accuracy", "cost"}, default="reward"
-        The measure to plot. All are means over held-out rows; the cost is a share of the cost of all features.
+        The attribute ``learning_curve_`` of a fitted `thrifty.DynamicSelectionClassifier` or
+        `thrifty.DynamicSelectionRegressor`.
+    measure : {"reward", "score", "cost"}, default="reward"
+        The measure to plot, on held-out rows: the mean reward, the accuracy or R², or the mean cost as a share of the
+        cost of all features.
     name : str, default=None
         Name of the curve in the legend. None shows no entry.
 
@@ -73,9 +75,9 @@ class LearningCurveDisplay:
 
         Parameters
         ----------
-        model : DynamicSelectionClassifier
+        model : DynamicSelectionClassifier or DynamicSelectionRegressor
             A fitted model.
-        measure : {"reward", "accuracy", "cost"}, default="reward"
+        measure : {"reward", "score", "cost"}, default="reward"
             The measure to plot.
         name : str, default=None
             Name of the curve in the legend. None shows no entry.
@@ -92,7 +94,8 @@ class LearningCurveDisplay:
         check_fitted(model)
         if not hasattr(model, "learning_curve_"):
             raise TypeError(
-                f"{type(model).__name__} has no learning_curve_; expected a fitted DynamicSelectionClassifier."
+                f"{type(model).__name__} has no learning_curve_; expected a fitted DynamicSelectionClassifier or "
+                "DynamicSelectionRegressor."
             )
         return cls(model.learning_curve_, measure=measure, name=name).plot(ax, **kwargs)
 

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from reference.policies import Problem
 from thrifty import CostModel
-from thrifty.models.policies.data_classifier import Scores
+from thrifty.models.policies.data_model import Scores
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.rollout import Rollout
 

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from thrifty import Acquire, CostModel
 from thrifty.datasets import load_heart
-from thrifty.models.policies.data_classifier import encode
+from thrifty.models.policies.data_model import encode
 from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier
 from thrifty.models.policies.oracle import forward_selection_oracle
 from thrifty.models.policies.rewards import Reward
@@ -83,7 +83,7 @@ def test_the_best_policy_of_the_learning_curve_is_used():
     X, y = make_rows()
     model = DynamicSelectionClassifier(cost_weight=0.2, **QUICK).fit(X, y)
     curve = model.learning_curve_
-    assert len(curve) == len(curve.accuracy) == len(curve.cost) == 4
+    assert len(curve) == len(curve.score) == len(curve.cost) == 4
     assert curve.reward[curve.best] == curve.reward.max()
     assert (curve.cost > 0).all()
     assert (curve.cost < 1).all()

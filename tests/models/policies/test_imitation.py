@@ -8,12 +8,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from reference.policies import Problem, dagger, follow, preferences, state
-from thrifty.models.policies.classifier_fits import OutOfFoldRows
-from thrifty.models.policies.data_classifier import Scores, encode
+from thrifty.models.policies.data_model import Scores, encode
+from thrifty.models.policies.data_model_fits import OutOfFoldRows
 from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier
 from thrifty.models.policies.imitation import imitate, iterations
 from thrifty.models.policies.policy import run_policy
 from thrifty.models.policies.rewards import Reward
+from thrifty.models.policies.tasks import Classification
 from thrifty.models.policies.training_states import ImitationOptions, TrainingStates
 from thrifty.models.rows import Rows
 
@@ -42,7 +43,9 @@ def learning(learner, n_actions):
 
 def training_rows(small):
     rows = Rows(small.Z, small.y, np.ones(len(small.y)))
-    return OutOfFoldRows(small.factors, Scores.of(small.classifiers, small.factors), rows, small.which)
+    return OutOfFoldRows(
+        small.factors, Scores.of(small.classifiers, small.factors), rows, small.which, Classification()
+    )
 
 
 def options_of(learner, margin, coaching, coach_stops):

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
 from reference.policies import Problem, coach_action, greedy_path, oracle_action, reward
 from thrifty import CostModel
-from thrifty.models.policies.data_classifier import PredictedScores
+from thrifty.models.policies.data_model import PredictedScores
 from thrifty.models.policies.oracle import forward_selection, forward_selection_oracle, guided_actions
 from thrifty.models.policies.rewards import Reward
 

@@ -5,8 +5,8 @@ import pytest
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from thrifty.models.policies.meta_features import n_meta_features
 from thrifty.models.policies.policy import LinearPolicy, choose, fit_policy, queue_policy, run_policy
-from thrifty.models.policies.rollout import n_meta_features
 
 N_FACTORS, N_FEATURES, N_CLASSES = 5, 7, 3
 N_INPUTS = N_FEATURES + n_meta_features(N_CLASSES)

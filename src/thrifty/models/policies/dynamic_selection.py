@@ -4,34 +4,24 @@ He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML 
 
     factors.py          groups of features               rewards.py           what the oracle maximises
     distinct_rows.py    merged rows, folds               oracle.py            actions of oracle and coach
-    data_classifier.py  scores of masked rows            training_states.py   training set of the policy
-    classifier_fits.py  fits of the data classifier      imitation.py         DAgger and Coaching
-    rollout.py          states of rows                   action_svm.py        learner of the policy
-    session.py          one row                          policy.py            scores of actions
-                                                         static_selection.py  baselines
+    tasks.py            classes or numbers               training_states.py   training set of the policy
+    data_model.py       scores of masked rows            imitation.py         DAgger and Coaching
+    data_model_fits.py  fits of the data model           action_svm.py        learner of the policy
+    rollout.py          states of rows                   policy.py            scores of actions
+    meta_features.py    what a policy sees of a state    session.py           one row
+    dynamic_base.py     what both tasks share            dynamic_regression.py  the regressor
+    static_selection.py, static_regression.py            baselines
 """
 
-from collections.abc import Iterable, Sequence
-from copy import copy, deepcopy
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from typing import Any, Literal
 
-import numpy as np
-from sklearn.base import clone
-from threadpoolctl import threadpool_limits
-
-from thrifty.models.parameters import ascending_cost_weights, is_flag, is_number
-from thrifty.models.policies.classifier_fits import OutOfFoldRows
-from thrifty.models.policies.data_classifier import refuse_unless_scored
-from thrifty.models.policies.distinct_rows import split_validation
-from thrifty.models.policies.estimator import PolicyClassifier, refuse_bad_parameters, refuse_unless_whole
-from thrifty.models.policies.imitation import LearningCurve, imitate
+from thrifty.models.policies.dynamic_base import DynamicSelection
+from thrifty.models.policies.estimator import PolicyClassifier
 from thrifty.models.policies.rewards import Reward, refuse_unless_margin
-from thrifty.models.policies.training_states import ImitationOptions
-
-COST_WEIGHTS = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)  # those of the paper
 
 
-class DynamicSelectionClassifier(PolicyClassifier):
+class DynamicSelectionClassifier(DynamicSelection, PolicyClassifier):
     """A classifier with a learned policy that decides for each row which factor to buy next and when to stop.
 
     A factor is a group of features that are bought together. In each step, the policy sees the values that the row has,
@@ -155,9 +145,6 @@ class DynamicSelectionClassifier(PolicyClassifier):
     5
     """
 
-    _relative_cost_weight = True  # for the checks: the cost weight does not depend on the unit of the costs
-    learning_curve_: LearningCurve
-
     def __init__(
         self,
         *,
@@ -195,116 +182,9 @@ class DynamicSelectionClassifier(PolicyClassifier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    @threadpool_limits.wrap(1, "blas")  # idle BLAS threads would compete with the threads that fit the folds
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
-        """Fit the data classifier, then learn the policy by imitation.
+    def _reward(self) -> Reward:
+        return Reward(self.margin, self.cost_weight)
 
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Training rows. NaN means that a value is unavailable.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), default=None
-            How often each row counts; None means once. If a weight is below 1, all are rescaled to a mean of 1.
-        qid : array-like of shape (n,), default=None
-            The query of each row. It is checked but not used by this method.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        _refuse_bad_parameters(self)
-        _learn_policy(self, *_training_and_validation(self, X, y, sample_weight, qid))
-        return self
-
-    @threadpool_limits.wrap(1, "blas")
-    def path(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        cost_weights: Iterable[float] = COST_WEIGHTS,
-        qid: Any = None,
-    ) -> list[Self]:
-        """Fit one model for each of several cost weights.
-
-        The data classifier does not depend on the cost weight, so it is fitted once.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Training rows. NaN means that a value is unavailable.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), default=None
-            How often each row counts; None means once. If a weight is below 1, all are rescaled to a mean of 1.
-        cost_weights : iterable of float, default=(0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)
-            The cost weights. The default values are those of the paper.
-        qid : array-like of shape (n,), default=None
-            The query of each row. It is checked but not used by this method.
-
-        Returns
-        -------
-        list of DynamicSelectionClassifier
-            Fitted models, from the largest cost weight to the smallest. Each is the model that ``fit`` would return.
-        """
-        template = clone(self)
-        _refuse_bad_parameters(template)
-        ascending = ascending_cost_weights(cost_weights, type(self).__name__)
-        data = _training_and_validation(template, X, y, sample_weight, qid)
-        models = [copy(template).set_params(cost_weight=weight) for weight in reversed(ascending)]
-        for model in models:
-            _learn_policy(model, *data)
-        return models
-
-
-def _training_and_validation(
-    model: DynamicSelectionClassifier, X: Any, y: Any, sample_weight: Any, qid: Any
-) -> tuple[OutOfFoldRows, OutOfFoldRows, np.random.RandomState]:
-    """Fit the data classifier; return the rows to learn policies from, the rows to compare them on, and the state."""
-    rows, random = model._fit_data_classifier(X, y, sample_weight, qid)
-    training, validation = split_validation(rows.rows.y, model.validation_fraction, random)
-    return rows.take(training), rows.take(validation), random
-
-
-def _learn_policy(
-    model: DynamicSelectionClassifier,
-    training: OutOfFoldRows,
-    validation: OutOfFoldRows,
-    random: np.random.RandomState,
-) -> None:
-    """Set the policy and the learning curve of a model."""
-    options = ImitationOptions(
-        learner=model.policy,
-        reward=Reward(model.margin, model.cost_weight),
-        coaching=model.coaching,
-        coach_stops=model.coach_stops,
-        stop_biases=tuple(map(float, model.stop_biases)),
-        n_iterations=int(model.n_iterations),
-        max_states=int(model.max_states),
-        weigh_stakes=model.weigh_stakes,
-        random=deepcopy(random),  # so that every model of a path starts from the same state
-    )
-    model.policy_, model.learning_curve_ = imitate(training, validation, options)
-
-
-def _refuse_bad_parameters(model: DynamicSelectionClassifier) -> None:
-    for name in ("cost_weight", "coaching"):
-        value = getattr(model, name)
-        model._refuse_unless(is_number(value, 0), name, value, "a number of at least 0")
-    refuse_unless_whole(model, "n_iterations", 1)
-    refuse_unless_whole(model, "max_states", 1)
-    for name in ("coach_stops", "weigh_stakes"):
-        model._refuse_unless(is_flag(getattr(model, name)), name, getattr(model, name), "True or False")
-    is_list = np.ndim(biases := model.stop_biases) == 1 and len(biases) > 0
-    are_numbers = is_list and all(is_number(bias) for bias in biases)
-    model._refuse_unless(are_numbers, "stop_biases", biases, "a list of at least one number, such as (0.0,)")
-    refuse_unless_margin(model.margin, type(model).__name__)
-    is_share = is_number(share := model.validation_fraction, 0) and share < 1
-    model._refuse_unless(is_share, "validation_fraction", share, "a share from 0 to below 1")
-    if model.policy is not None:
-        refuse_unless_scored(model.policy, type(model).__name__, "policy")
-    refuse_bad_parameters(model)
+    def _refuse_bad_parameters(self) -> None:
+        refuse_unless_margin(self.margin, type(self).__name__)
+        super()._refuse_bad_parameters()

@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from thrifty.models.policies.classifier_fits import OutOfFoldRows
+from thrifty.models.policies.data_model_fits import OutOfFoldRows
 from thrifty.models.policies.oracle import current_rewards
 from thrifty.models.policies.policy import Policy, run_policy
 from thrifty.models.policies.rewards import Reward
@@ -32,8 +32,8 @@ class LearningCurve:
     ----------
     reward : ndarray of shape (n_iterations,)
         Mean reward.
-    accuracy : ndarray of shape (n_iterations,)
-        Share of correct predictions.
+    score : ndarray of shape (n_iterations,)
+        Accuracy, or R² for regression.
     cost : ndarray of shape (n_iterations,)
         Mean cost, as a share of the cost of all features.
     best : int
@@ -41,7 +41,7 @@ class LearningCurve:
     """
 
     reward: np.ndarray
-    accuracy: np.ndarray
+    score: np.ndarray
     cost: np.ndarray
 
     @property
@@ -84,8 +84,9 @@ def _with_best_stop_bias(
 
 
 def evaluate(validation: OutOfFoldRows, policy: Policy, reward: Reward) -> tuple[float, float, float]:
-    """Return the mean reward, accuracy and cost of rows that follow a policy until they stop."""
-    rollout, labels = validation.start(), validation.rows.y
+    """Return the mean reward, the score and the mean cost of rows that follow a policy until they stop."""
+    rollout, targets, weight = validation.start(), validation.rows.y, validation.rows.weight
     run_policy(rollout, policy)
-    mean = partial(np.average, weights=validation.rows.weight)
-    return mean(current_rewards(rollout, labels, reward)), mean(rollout.now.guess == labels), mean(rollout.now.cost)
+    mean = partial(np.average, weights=weight)
+    rewards, score = current_rewards(rollout, targets, reward), validation.task.score(rollout.score, targets, weight)
+    return mean(rewards), score, mean(rollout.now.cost)

@@ -21,17 +21,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.costs import CostModel
 from thrifty.kernels.policies import guide
 from thrifty.kernels.threads import over_rows
 from thrifty.models.parameters import is_number
-from thrifty.models.policies.data_classifier import LinearScores, Scores, refuse_unless_scored
+from thrifty.models.policies.data_model import LinearScores, Scores
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.rewards import Reward, refuse_unless_margin
 from thrifty.models.policies.rollout import Rollout
+from thrifty.models.policies.tasks import Classification
 
 NO_FACTOR = -1
 
@@ -123,7 +124,7 @@ def forward_selection_oracle(
     array([0, 0, 0, 0])
     """
     owner = "forward_selection_oracle"
-    refuse_unless_scored(classifier, owner, "classifier")
+    Classification().refuse_unless_usable(classifier, owner, "classifier")
     check_is_fitted(classifier)
     if not is_number(cost_weight, 0):
         raise ValueError(f"{owner}: cost_weight is {cost_weight!r}; expected a number of at least 0.")
@@ -150,7 +151,7 @@ def _run(rollout: Rollout, labels: np.ndarray, reward: Reward, classes: np.ndarr
         n_bought,
         factors.acquired_columns(rollout.acquired),
         factors.spend(rollout.ticks),
-        classes[rollout.now.guess],
+        classes[rollout.score.argmax(axis=1)],
     )
 
 
@@ -260,6 +261,9 @@ class _WithSortedColumns:
     def __init__(self, classifier: Any, factors: Factors):
         self._classifier, self._original_order = classifier, np.argsort(factors.columns)
         self.classes_ = classifier.classes_
+
+    def __sklearn_tags__(self) -> Any:
+        return get_tags(self._classifier)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("predict_proba", "decision_function"):

@@ -4,33 +4,14 @@ The state of a row is the set of factors that it has, with their values. All row
 factor per step. Batches, sessions and training use the same code, and every sum is taken in the order of acquisition,
 so that all of them get exactly the same numbers.
 
-A policy sees the masked row and the meta-features of section 3.3 of He, Daumé and Eisner (2012). With the class
-probabilities p = softmax(scores) of the data classifier and the paid share c of the cost of all features, these are
-
-    0    confidence: max p                           4    change of c by the latest factor
-    1    change of max p by the latest factor        5    c / max p
-    2    1 if the latest factor changed the          6..  the most likely class, one-hot
-         most likely class, else 0
-    3    cost: c
+A policy sees the masked row and the meta-features (`thrifty.models.policies.meta_features`).
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.policies import judge
-from thrifty.models.policies.data_classifier import Scores
+from thrifty.models.policies.data_model import Scores
 from thrifty.models.policies.factors import Factors
-
-N_SCALARS = 6  # meta-features before the one-hot class
-
-
-class StateSummary(NamedTuple):
-    """Confidence and most likely class of the data classifier, and the paid share of the cost of all features."""
-
-    confidence: np.ndarray
-    guess: np.ndarray
-    cost: np.ndarray
+from thrifty.models.policies.meta_features import StateSummary, meta_features, summarise
 
 
 class Rollout:
@@ -40,11 +21,11 @@ class Rollout:
     ----------
     factors : Factors
     scores : Scores
-        The data classifier.
+        The scores of the data models.
     Z : ndarray of shape (n, n_columns)
         Encoded rows, columns sorted by factor. The columns of a factor are read when it is acquired.
     which : ndarray of int, shape (n,), default=None
-        The number of the data classifier that scores each row. None means the first.
+        The number of the data model that scores each row. None means the first.
 
     Attributes
     ----------
@@ -52,8 +33,8 @@ class Rollout:
         The rows, with 0 in columns that are not acquired.
     acquired : ndarray of bool, shape (n, n_factors)
         The factors of each row.
-    score : ndarray of shape (n, n_classes)
-        Scores of the data classifier.
+    score : ndarray of shape (n, n_scores)
+        Scores of the data model.
     ticks : ndarray of shape (n,)
         What was paid, in the ticks of the cost model.
     now, before : StateSummary
@@ -95,25 +76,14 @@ class Rollout:
 
     def meta_features(self, rows: np.ndarray) -> np.ndarray:
         """Return the meta-features (len(rows), n_meta_features) of some rows."""
-        (confidence, guess, cost), (confidence_before, guess_before, cost_before) = (
-            (each[rows] for each in summary) for summary in (self.now, self.before)
-        )
-        meta = np.zeros((len(rows), n_meta_features(self.scores.n_classes)))
-        meta[:, 0] = confidence
-        meta[:, 1] = confidence - confidence_before
-        meta[:, 2] = guess != guess_before
-        meta[:, 3] = cost
-        meta[:, 4] = cost - cost_before
-        meta[:, 5] = cost / confidence
-        meta[np.arange(len(rows)), N_SCALARS + guess] = 1.0
-        return meta
+        return meta_features(_take(self.now, rows), _take(self.before, rows), self.scores.n_scores)
 
     def copy_rows(self, rows: np.ndarray) -> "Rollout":
         """Return an independent copy of the states of some rows."""
         twin = Rollout(self.factors, self.scores, self.Z[rows], self.which[rows])
         for name in ("masked", "acquired", "score", "ticks"):
             setattr(twin, name, getattr(self, name)[rows])
-        twin.now, twin.before = (StateSummary(*(each[rows] for each in summary)) for summary in (self.now, self.before))
+        twin.now, twin.before = _take(self.now, rows), _take(self.before, rows)
         return twin
 
     def _add(self, rows: np.ndarray, chosen: np.ndarray) -> None:
@@ -125,11 +95,8 @@ class Rollout:
         self.ticks[rows] = self.factors.ticks(self.acquired[rows])
 
     def _summary(self, rows: np.ndarray) -> StateSummary:
-        confidence, guess = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
-        judge(self.score[rows], confidence, guess)
-        return StateSummary(confidence, guess, self.factors.share(self.ticks[rows]))
+        return summarise(self.score[rows], self.factors.share(self.ticks[rows]))
 
 
-def n_meta_features(n_classes: int) -> int:
-    """Return the number of meta-features."""
-    return N_SCALARS + n_classes
+def _take(summary: StateSummary, rows: np.ndarray) -> StateSummary:
+    return type(summary)(*(each[rows] for each in summary))

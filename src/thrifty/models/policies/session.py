@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.models.policies.data_classifier import Standardiser, encode
+from thrifty.models.policies.data_model import Standardiser, encode
 from thrifty.models.policies.policy import ActionScores, Policy, choose
 from thrifty.models.policies.rollout import Rollout
 from thrifty.models.session import Acquire, Feature, Session, Stop

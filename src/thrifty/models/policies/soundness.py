@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from thrifty.models.parameters import is_number
-from thrifty.models.policies.data_classifier import LinearScores, PredictedScores
+from thrifty.models.policies.data_model import LinearScores, PredictedScores
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.policy import LinearPolicy, PredictedPolicy
 from thrifty.models.soundness import is_numbers, is_whole_numbers, require
@@ -17,12 +17,12 @@ def refuse_unsound_scores(scores: Any, factors: Factors, n_classes: int) -> None
     width = int(factors.starts[-1])
     alike = is_whole_numbers(scores.starts, len(factors) + 1) and scores.starts.dtype == factors.starts.dtype
     require(alike and (scores.starts == factors.starts).all(), "its scores have other factors")
-    require(scores.n_classes == n_classes, "its scores have other classes")
+    require(scores.n_scores == n_classes, "its scores have other classes")
     if isinstance(scores, LinearScores):
         complete = is_numbers(scores.weights, 1, width, n_classes) and is_numbers(scores.intercepts, 1, n_classes)
     else:
-        complete = isinstance(scores, PredictedScores) and len(scores.classifiers) == 1
-        complete = complete and _has_columns(scores.classifiers[0], width)
+        complete = isinstance(scores, PredictedScores) and len(scores.models) == 1
+        complete = complete and _has_columns(scores.models[0], width)
     complete = complete and scores.start(np.zeros(1, dtype=np.int64)).shape == (1, n_classes)
     require(complete, "its data classifier has other columns or classes")
 

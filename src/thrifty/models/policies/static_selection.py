@@ -9,15 +9,86 @@ import numpy as np
 
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.parameters import is_number
-from thrifty.models.policies.classifier_fits import OutOfFoldRows
-from thrifty.models.policies.data_classifier import LinearScores
-from thrifty.models.policies.estimator import PolicyClassifier, refuse_bad_parameters, refuse_unless_whole
+from thrifty.models.policies.data_model import LinearScores
+from thrifty.models.policies.data_model_fits import OutOfFoldRows
+from thrifty.models.policies.estimator import (
+    PolicyClassifier,
+    PolicyEstimator,
+    refuse_bad_parameters,
+    refuse_unless_whole,
+)
 from thrifty.models.policies.factors import Factors
+from thrifty.models.policies.meta_features import n_meta_features
 from thrifty.models.policies.policy import queue_policy
-from thrifty.models.policies.rollout import n_meta_features
 
 
-class StaticSelectionClassifier(PolicyClassifier):
+class StaticSelection(PolicyEstimator):
+    """Buys the factors of a queue in order, whatever the data model predicts.
+
+    Attributes
+    ----------
+    queue_ : list of tuples
+        The features of each factor that is bought, in order.
+    policy_ : Policy
+        The policy that buys the factors of the queue in order.
+    """
+
+    queue_: list[tuple[Any, ...]]
+    ranking: str
+    budget: float | None
+    n_factors: int | None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
+        """Fit the data model and order the factors.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Training rows. NaN means that a value is unavailable.
+        y : array-like of shape (n,)
+            Classes, or numbers to predict.
+        sample_weight : array-like of shape (n,), default=None
+            How often each row counts; None means once. If a weight is below 1, all are rescaled to a mean of 1.
+        qid : array-like of shape (n,), default=None
+            The query of each row. It is checked but not used by this method.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._refuse_bad_parameters()
+        rows, _ = self._fit_data_model(X, y, sample_weight, qid)
+        factors, ids = self.factors_, self._feature_ids()
+        queue = _forward_order(rows) if self.ranking == "forward" else _order_by_weight_per_cost(self)
+        queue = queue[: _n_bought(queue, factors, self.n_factors, self.budget)]
+        self.queue_ = [tuple(ids[column] for column in factors.groups[factor]) for factor in queue]
+        n_columns = factors.starts[-1]
+        n_inputs = n_columns + n_meta_features(self.scores_.n_scores)
+        self.policy_ = queue_policy(queue, len(factors), n_inputs, n_columns)
+        return self
+
+    def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
+        ids = list(self._feature_ids())
+        free = [ids[column] for factor in self.factors_.free for column in self.factors_.groups[factor]]
+        steps = [step for step in (free, *self.queue_) if step]
+        reads = np.zeros((len(steps), len(ids)), dtype=bool)
+        for read, step in zip(reads, steps, strict=True):
+            read[[ids.index(feature) for feature in step]] = True
+        summary = "All rows buy the same columns in the same order; a cap ends the list early."
+        return self._outlined(columns, summary, uses=columns.uses(reads) if steps else (), counted_in="step")
+
+    def _refuse_bad_parameters(self) -> None:
+        known = self.ranking in ("forward", "weight_per_cost")
+        self._refuse_unless(known, "ranking", self.ranking, "'forward' or 'weight_per_cost'")
+        is_valid = self.budget is None or is_number(self.budget, 0)
+        self._refuse_unless(is_valid, "budget", self.budget, "a number of at least 0, or None")
+        if self.n_factors is not None:
+            refuse_unless_whole(self, "n_factors", 0)
+        refuse_bad_parameters(self)
+
+
+class StaticSelectionClassifier(StaticSelection, PolicyClassifier):
     """A classifier for which every row buys the same factors in the same order, up to a budget or a number of factors.
 
     A factor is a group of features that are bought together. Every row has free factors from the start. A row with a
@@ -112,67 +183,27 @@ class StaticSelectionClassifier(PolicyClassifier):
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
-        """Fit the data classifier and order the factors.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Training rows. NaN means that a value is unavailable.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), default=None
-            How often each row counts; None means once. If a weight is below 1, all are rescaled to a mean of 1.
-        qid : array-like of shape (n,), default=None
-            The query of each row. It is checked but not used by this method.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        _refuse_bad_parameters(self)
-        rows, _ = self._fit_data_classifier(X, y, sample_weight, qid)
-        factors, ids = self.factors_, self._feature_ids()
-        queue = _forward_order(rows) if self.ranking == "forward" else _order_by_weight_per_cost(self)
-        queue = queue[: _n_bought(queue, factors, self.n_factors, self.budget)]
-        self.queue_ = [tuple(ids[column] for column in factors.groups[factor]) for factor in queue]
-        n_columns = factors.starts[-1]
-        n_inputs = n_columns + n_meta_features(len(self.classes_))
-        self.policy_ = queue_policy(queue, len(factors), n_inputs, n_columns)
-        return self
-
-    def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
-        ids = list(self._feature_ids())
-        free = [ids[column] for factor in self.factors_.free for column in self.factors_.groups[factor]]
-        steps = [step for step in (free, *self.queue_) if step]
-        reads = np.zeros((len(steps), len(ids)), dtype=bool)
-        for read, step in zip(reads, steps, strict=True):
-            read[[ids.index(feature) for feature in step]] = True
-        summary = "All rows buy the same columns in the same order; a cap ends the list early."
-        return self._outlined(columns, summary, uses=columns.uses(reads) if steps else (), counted_in="step")
-
 
 def _forward_order(training: OutOfFoldRows) -> np.ndarray:
-    """Return the factors that are not free; each has the largest accuracy together with those before it."""
-    rollout, queue, labels = training.start(), [], training.rows.y
+    """Return the factors that are not free; each gives the best predictions together with those before it."""
+    rollout, queue, targets = training.start(), [], training.rows.y
     rows = np.arange(len(rollout))
     for _ in range(len(training.factors) - len(training.factors.free)):
         after = rollout.scores.candidates(rollout.score, rollout.masked, rollout.Z, rollout.which)
-        n_correct = training.rows.weight @ (after.argmax(axis=2) == labels[:, None])
-        best = int(np.where(rollout.acquired[0], -np.inf, n_correct).argmax())
+        points = training.rows.weight @ training.task.points(after, targets)
+        best = int(np.where(rollout.acquired[0], -np.inf, points).argmax())
         queue.append(best)
         rollout.acquire(rows, np.full(len(rollout), best))
     return np.array(queue, dtype=np.int64)
 
 
-def _order_by_weight_per_cost(model: StaticSelectionClassifier) -> np.ndarray:
+def _order_by_weight_per_cost(model: StaticSelection) -> np.ndarray:
     """Return the factors that are not free, sorted by their largest absolute weight divided by their cost."""
     scores, factors = model.scores_, model.factors_
     if not isinstance(scores, LinearScores):
         raise ValueError(
-            f"{type(model).__name__}: ranking='weight_per_cost' needs a linear data classifier, but classifier is "
-            f"{model.classifier!r}. Pass a linear one, or ranking='forward'."
+            f"{type(model).__name__}: ranking='weight_per_cost' needs a linear {model._data_model}, but "
+            f"{model._data_model} is {getattr(model, model._data_model)!r}. Pass a linear one, or ranking='forward'."
         )
     weight = np.zeros(factors.starts[-1])  # flags keep a weight of 0
     weight[factors.places] = np.abs(scores.weights[0, factors.places]).max(axis=1)
@@ -192,13 +223,3 @@ def _n_bought(queue: np.ndarray, factors: Factors, n_factors: int | None, budget
     for k, factor in enumerate(queue):
         prefixes[k:, factor] = True
     return int((factors.spend(factors.ticks(prefixes)) <= budget).sum())
-
-
-def _refuse_bad_parameters(model: StaticSelectionClassifier) -> None:
-    known = model.ranking in ("forward", "weight_per_cost")
-    model._refuse_unless(known, "ranking", model.ranking, "'forward' or 'weight_per_cost'")
-    is_valid = model.budget is None or is_number(model.budget, 0)
-    model._refuse_unless(is_valid, "budget", model.budget, "a number of at least 0, or None")
-    if model.n_factors is not None:
-        refuse_unless_whole(model, "n_factors", 0)
-    refuse_bad_parameters(model)

@@ -22,11 +22,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from thrifty.models.policies.action_svm import ActionSVM
-from thrifty.models.policies.classifier_fits import OutOfFoldRows
+from thrifty.models.policies.data_model_fits import OutOfFoldRows
+from thrifty.models.policies.meta_features import n_meta_features
 from thrifty.models.policies.oracle import guided_actions
 from thrifty.models.policies.policy import ActionScores, LinearPolicy, Policy, choose, continuing, fit_policy
 from thrifty.models.policies.rewards import Reward
-from thrifty.models.policies.rollout import Rollout, n_meta_features
+from thrifty.models.policies.rollout import Rollout
 
 MIN_STAKE = 0.05  # added to all stakes, so that no state has weight 0
 
@@ -98,7 +99,7 @@ class TrainingStates:
     def __init__(self, training: OutOfFoldRows, options: ImitationOptions):
         self._training, self._options = training, options
         self._n_columns = training.rows.X.shape[1]
-        n_inputs = self._n_columns + n_meta_features(training.scores.n_classes)
+        n_inputs = self._n_columns + n_meta_features(training.scores.n_scores)
         self._n_actions = len(training.factors) + 1
         self._svm = ActionSVM(n_inputs, self._n_actions)
         self.kept: Any = None

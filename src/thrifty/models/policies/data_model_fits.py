@@ -1,50 +1,49 @@
-"""Fits of the data classifier: to all rows, to all folds but one, and to masked copies of the rows.
+"""Fits of the data model: to all rows, to all folds but one, and to masked copies of the rows.
 
-Masked training adds copies of each row with some factors set to 0, so that the classifier is calibrated on rows with
+Masked training adds copies of each row with some factors set to 0, so that the data model is calibrated on rows with
 few factors. A row keeps half of its weight, and its copies share the other half.
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
 from sklearn.utils.validation import has_fit_parameter
 
 from thrifty.kernels.threads import n_threads
-from thrifty.models.policies.data_classifier import Scores
+from thrifty.models.policies.data_model import Scores
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.rollout import Rollout
+from thrifty.models.policies.tasks import Task
 from thrifty.models.rows import Rows
 
 MASKED_COPIES = (3, 8)  # smallest and largest number of masked copies of each row
 ENOUGH_COPIES = 20_000  # masked copies of all rows together
-MASKED_C = (0.3, 3.0)  # values of C for masked training; which one is better depends on the data
 
 
 @dataclass(frozen=True, eq=False)
 class OutOfFoldRows:
-    """Rows that are scored by data classifiers which were not fitted to them.
+    """Rows that are scored by data models which were not fitted to them.
 
     Attributes
     ----------
     factors : Factors
     scores : Scores
-        One data classifier for each fold.
+        One data model for each fold.
     rows : Rows
-        Encoded rows with the indices of their classes, and how often each counts.
+        Encoded rows with the indices of their classes or standardised targets, and how often each counts.
     fold : ndarray of int, shape (n,)
-        The fold of each row, which is also the number of its data classifier.
+        The fold of each row, which is also the number of its data model.
+    task : Task
     """
 
     factors: Factors
     scores: Scores
     rows: Rows
     fold: np.ndarray
+    task: Task
 
     def take(self, index: np.ndarray) -> "OutOfFoldRows":
         """Return the rows at some positions."""
@@ -56,9 +55,9 @@ class OutOfFoldRows:
 
 
 def fit_out_of_fold(
-    classifier: Any, rows: Rows, fold: np.ndarray, factors: Factors, masks: np.ndarray | None
+    model: Any, task: Task, rows: Rows, fold: np.ndarray, factors: Factors, masks: np.ndarray | None
 ) -> Scores:
-    """Return the scores of one classifier for each fold, fitted to the rows of the other folds.
+    """Return the scores of one data model for each fold, fitted to the rows of the other folds.
 
     All classifiers must know the same classes. So a class whose rows are all in one fold is also shown to the
     classifier of this fold.
@@ -66,29 +65,29 @@ def fit_out_of_fold(
 
     def fit_without(k: int) -> Any:
         seen = fold != k
-        seen |= ~np.isin(rows.y, rows.y[seen])
-        return fit_classifier(classifier, rows.take(seen), None if masks is None else masks[:, seen])
+        seen |= ~task.is_known(rows.y, seen)
+        return fit_model(model, rows.take(seen), None if masks is None else masks[:, seen])
 
     fitted = Parallel(n_jobs=n_threads(), prefer="threads")(map(delayed(fit_without), range(fold.max() + 1)))
     return Scores.of(fitted, factors)
 
 
-def fit_classifier(classifier: Any, rows: Rows, masks: np.ndarray | None = None) -> Any:
-    """Fit a clone of a classifier to rows and to masked copies of them.
+def fit_model(model: Any, rows: Rows, masks: np.ndarray | None = None) -> Any:
+    """Fit a clone of a data model to rows and to masked copies of them.
 
     Parameters
     ----------
-    classifier : scikit-learn classifier
+    model : scikit-learn classifier or regressor
     rows : Rows
     masks : ndarray of bool, shape (n_copies, n, n_columns), default=None
         The columns that each copy keeps. None means no copies.
     """
     if masks is None:
-        return fit_weighted(classifier, rows)
+        return fit_weighted(model, rows)
     copies = with_masked_copies(rows, masks)
-    if not has_fit_parameter(classifier, "sample_weight"):
+    if not has_fit_parameter(model, "sample_weight"):
         copies = replace(copies, weight=np.tile(rows.weight, 1 + len(masks)))
-    return fit_weighted(classifier, copies)
+    return fit_weighted(model, copies)
 
 
 def with_masked_copies(rows: Rows, masks: np.ndarray) -> Rows:
@@ -98,42 +97,37 @@ def with_masked_copies(rows: Rows, masks: np.ndarray) -> Rows:
     return Rows(X, np.tile(rows.y, len(share)), np.outer(share, rows.weight).ravel())
 
 
-def fit_weighted(classifier: Any, rows: Rows) -> Any:
-    """Fit a clone of a classifier; if it does not accept weights, repeat the rows instead."""
-    if has_fit_parameter(classifier, "sample_weight"):
-        return clone(classifier).fit(rows.X, rows.y, sample_weight=rows.weight)
+def fit_weighted(model: Any, rows: Rows) -> Any:
+    """Fit a clone of a data model; if it does not accept weights, repeat the rows instead."""
+    if has_fit_parameter(model, "sample_weight"):
+        return clone(model).fit(rows.X, rows.y, sample_weight=rows.weight)
     times = rows.weight.astype(int)
     if (times != rows.weight).any():
         raise ValueError(
-            f"{type(classifier).__name__} does not accept sample_weight, and a row cannot be repeated "
-            f"{rows.weight.min():g} times. Pass whole weights, or a classifier that accepts weights."
+            f"{type(model).__name__} does not accept sample_weight, and a row cannot be repeated "
+            f"{rows.weight.min():g} times. Pass whole weights, or a model that accepts weights."
         )
-    return clone(classifier).fit(np.repeat(rows.X, times, axis=0), np.repeat(rows.y, times))
+    return clone(model).fit(np.repeat(rows.X, times, axis=0), np.repeat(rows.y, times))
 
 
-def default_classifier(rows: Rows, fold: np.ndarray, masks: np.ndarray | None) -> LogisticRegression:
-    """Return a logistic regression; for masked training, the `C` with the smaller loss on held-out rows."""
-    make = partial(LogisticRegression, max_iter=1000, tol=1e-3)
-    return make() if masks is None else select_by_log_loss([make(C=C) for C in MASKED_C], rows, fold, masks)
+def default_model(task: Task, rows: Rows, fold: np.ndarray, masks: np.ndarray | None) -> Any:
+    """Return the data model of a task; for masked training, the candidate with the smallest loss on held-out rows."""
+    candidates = task.candidates(masks is not None)
+    return candidates[0] if masks is None else select_by_loss(candidates, task, rows, fold, masks)
 
 
-def select_by_log_loss(candidates: list[Any], rows: Rows, fold: np.ndarray, masks: np.ndarray) -> Any:
-    """Return the classifier with the smallest log-loss on the first fold and its masked copies.
+def select_by_loss(candidates: list[Any], task: Task, rows: Rows, fold: np.ndarray, masks: np.ndarray) -> Any:
+    """Return the data model with the smallest loss on the first fold and its masked copies.
 
     The candidates are fitted to the other folds. Rows of the first fold whose class is not in another fold do not
     count. If no row or only one class is left, the first candidate is returned.
     """
     seen = fold != 0
-    held_out = ~seen & np.isin(rows.y, rows.y[seen])
-    if not held_out.any() or len(np.unique(rows.y[seen])) < 2:
+    held_out = ~seen & task.is_known(rows.y, seen)
+    if not held_out.any() or not task.can_fit(rows.y[seen]):
         return candidates[0]
     test = with_masked_copies(rows.take(held_out), masks[:, held_out])
-
-    def loss(classifier: Any) -> float:
-        fitted = fit_classifier(classifier, rows.take(seen), masks[:, seen])
-        return log_loss(test.y, fitted.predict_proba(test.X), sample_weight=test.weight, labels=fitted.classes_)
-
-    return min(candidates, key=loss)
+    return min(candidates, key=lambda model: task.loss(fit_model(model, rows.take(seen), masks[:, seen]), test))
 
 
 def n_masked_copies(n_rows: int) -> int:

@@ -1,22 +1,22 @@
-"""The data classifier: scores of the classes from the factors that a row has.
+"""The data model: scores of the classes, or a predicted number, from the factors that a row has.
 
 Columns are standardised, and columns that a row does not have are 0. So 0 stands for the mean, whether a value is not
-acquired or unavailable. Flags, if there are any, distinguish a mean from an unknown value. For a linear classifier, a
-new factor adds its contribution to the scores. Any other classifier predicts the masked row again.
+acquired or unavailable. Flags, if there are any, distinguish a mean from an unknown value. For a linear model, a new
+factor adds its contribution to the scores. Any other model predicts the masked row again.
 """
 
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.base import is_classifier, is_regressor
+from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 
 from thrifty.kernels.policies import add_factors
 from thrifty.models.policies.factors import Factors
 
 MIN_PROBABILITY = 1e-12  # smaller probabilities are raised to this, because log(0) is infinite
-MAX_ROWS = 65_536  # rows that a classifier predicts in one call, because its memory use is not known
+MAX_ROWS = 65_536  # rows that a model predicts in one call, because its memory use is not known
 FLAG = 1.0  # value of the flag of a factor that a row has; otherwise it is 0
 
 
@@ -58,7 +58,7 @@ class Standardiser:
 
 
 def encode(X: np.ndarray, standardiser: Standardiser, factors: Factors) -> np.ndarray:
-    """Return rows as the data classifier sees them: standardised values and flags.
+    """Return rows as the data model sees them: standardised values and flags.
 
     Parameters
     ----------
@@ -83,32 +83,31 @@ def encode(X: np.ndarray, standardiser: Standardiser, factors: Factors) -> np.nd
 
 
 class Scores(ABC):
-    """Scores of all classes for masked rows, from one or several classifiers.
+    """Scores for masked rows, from one or several data models: one score per class, or a single predicted number.
 
-    In all methods, ``which`` (n,) is the number of the classifier that scores each row.
+    In all methods, ``which`` (n,) is the number of the data model that scores each row.
     """
 
-    n_classes: int
+    n_scores: int
 
     @staticmethod
-    def of(classifiers: list[Any], factors: Factors) -> "Scores":
-        """Return the scores of fitted classifiers with the same classes."""
-        is_linear = all(isinstance(each, LinearClassifierMixin) for each in classifiers)
-        return (LinearScores if is_linear else PredictedScores).of(classifiers, factors)
+    def of(models: list[Any], factors: Factors) -> "Scores":
+        """Return the scores of fitted regressors, or of fitted classifiers with the same classes."""
+        return (LinearScores if all(map(is_linear, models)) else PredictedScores).of(models, factors)
 
     @abstractmethod
     def start(self, which: np.ndarray) -> np.ndarray:
-        """Return the scores (n, n_classes) of rows without any factor."""
+        """Return the scores (n, n_scores) of rows without any factor."""
 
     @abstractmethod
     def add(
         self, scores: np.ndarray, rows: np.ndarray, chosen: np.ndarray, masked: np.ndarray, which: np.ndarray
     ) -> None:
-        """Update the scores (n, n_classes) of some rows in place, after each has acquired a factor.
+        """Update the scores (n, n_scores) of some rows in place, after each has acquired a factor.
 
         Parameters
         ----------
-        scores : ndarray of shape (n, n_classes)
+        scores : ndarray of shape (n, n_scores)
         rows : ndarray of int, shape (m,)
         chosen : ndarray of int, shape (m,)
             The factor that each of these rows has acquired.
@@ -119,11 +118,11 @@ class Scores(ABC):
 
     @abstractmethod
     def candidates(self, scores: np.ndarray, masked: np.ndarray, Z: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Return the scores (n, n_factors, n_classes) that rows would have after each factor.
+        """Return the scores (n, n_factors, n_scores) that rows would have after each factor.
 
         Parameters
         ----------
-        scores : ndarray of shape (n, n_classes)
+        scores : ndarray of shape (n, n_scores)
             Current scores.
         masked : ndarray of shape (n, n_columns)
             Masked rows.
@@ -134,24 +133,24 @@ class Scores(ABC):
 
 
 class LinearScores(Scores):
-    """Scores of linear classifiers: sums of the contributions of factors.
+    """Scores of linear models: sums of the contributions of factors.
 
     Parameters
     ----------
-    weights : ndarray of shape (n_classifiers, n_columns, n_classes)
-    intercepts : ndarray of shape (n_classifiers, n_classes)
+    weights : ndarray of shape (n_models, n_columns, n_scores)
+    intercepts : ndarray of shape (n_models, n_scores)
     starts : ndarray of int, shape (n_factors + 1,)
         First column of each factor.
     """
 
     def __init__(self, weights: np.ndarray, intercepts: np.ndarray, starts: np.ndarray):
         self.weights, self.intercepts, self.starts = np.ascontiguousarray(weights), intercepts, starts
-        self.n_classes = weights.shape[2]
+        self.n_scores = weights.shape[2]
 
     @classmethod
-    def of(cls, classifiers: list[Any], factors: Factors) -> Self:
-        """Return the scores of linear classifiers."""
-        weights, intercepts = zip(*map(coefficients, classifiers), strict=True)
+    def of(cls, models: list[Any], factors: Factors) -> Self:
+        """Return the scores of linear models."""
+        weights, intercepts = zip(*map(coefficients, models), strict=True)
         return cls(np.stack(weights).transpose(0, 2, 1), np.stack(intercepts), factors.starts)
 
     def start(self, which: np.ndarray) -> np.ndarray:
@@ -174,28 +173,28 @@ class LinearScores(Scores):
 
 
 class PredictedScores(Scores):
-    """Scores of classifiers that predict whole masked rows.
+    """Scores of data models that predict whole masked rows.
 
     Parameters
     ----------
-    classifiers : list of fitted classifiers
+    models : list of fitted classifiers or regressors
     starts : ndarray of int, shape (n_factors + 1,)
         First column of each factor.
     """
 
-    def __init__(self, classifiers: list[Any], starts: np.ndarray):
-        self.classifiers, self.starts = classifiers, starts
-        self.n_classes = len(classifiers[0].classes_)
+    def __init__(self, models: list[Any], starts: np.ndarray):
+        self.models, self.starts = models, starts
+        self.n_scores = 1 if is_regressor(models[0]) else len(models[0].classes_)
 
     @classmethod
-    def of(cls, classifiers: list[Any], factors: Factors) -> Self:
-        """Return the scores of any classifiers."""
-        return cls(classifiers, factors.starts)
+    def of(cls, models: list[Any], factors: Factors) -> Self:
+        """Return the scores of any data models."""
+        return cls(models, factors.starts)
 
     def start(self, which: np.ndarray) -> np.ndarray:
         """Predict a row of zeros."""
         zeros = np.zeros((1, self.starts[-1]))
-        return np.concatenate([self._predict(each, zeros) for each in self.classifiers])[which]
+        return np.concatenate([self._predict(each, zeros) for each in self.models])[which]
 
     def add(
         self, scores: np.ndarray, rows: np.ndarray, chosen: np.ndarray, masked: np.ndarray, which: np.ndarray
@@ -205,7 +204,7 @@ class PredictedScores(Scores):
 
     def candidates(self, scores: np.ndarray, masked: np.ndarray, Z: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Predict the rows with each factor filled in."""
-        after = np.empty((len(scores), len(self.starts) - 1, self.n_classes))
+        after = np.empty((len(scores), len(self.starts) - 1, self.n_scores))
         for factor, (first, last) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
             filled = masked.copy()
             filled[:, first:last] = Z[:, first:last]
@@ -213,47 +212,40 @@ class PredictedScores(Scores):
         return after
 
     def _predict_rows(self, masked: np.ndarray, which: np.ndarray) -> np.ndarray:
-        scores = np.empty((len(masked), self.n_classes))
+        scores = np.empty((len(masked), self.n_scores))
         for k in np.unique(which):
             rows = np.flatnonzero(which == k)
             for first in range(0, len(rows), MAX_ROWS):
                 block = rows[first : first + MAX_ROWS]
-                scores[block] = self._predict(self.classifiers[k], masked[block])
+                scores[block] = self._predict(self.models[k], masked[block])
         return scores
 
     @staticmethod
-    def _predict(classifier: Any, masked: np.ndarray) -> np.ndarray:
-        """Return log-probabilities if the classifier has probabilities, else its decision function."""
-        if hasattr(classifier, "predict_proba"):
-            return np.log(np.maximum(classifier.predict_proba(masked), MIN_PROBABILITY))
-        decision = classifier.decision_function(masked)
+    def _predict(model: Any, masked: np.ndarray) -> np.ndarray:
+        """Return log-probabilities, or the decision function of a classifier without them, or predicted numbers."""
+        if is_regressor(model):
+            return model.predict(masked).reshape(-1, 1)
+        if hasattr(model, "predict_proba"):
+            return np.log(np.maximum(model.predict_proba(masked), MIN_PROBABILITY))
+        decision = model.decision_function(masked)
         return decision if decision.ndim == 2 else np.column_stack([np.zeros_like(decision), decision])
 
 
-def coefficients(classifier: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights (n_classes, n_columns) and intercepts (n_classes,) of a linear classifier.
+def coefficients(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights (n_scores, n_columns) and intercepts (n_scores,) of a linear model.
 
-    For two classes scikit-learn has one row, for the log-odds of the second class. The first class then scores 0.
+    For two classes scikit-learn has one row, for the log-odds of the second class. The first class then scores 0. A
+    regressor has one score.
     """
-    weights, intercepts = classifier.coef_, np.broadcast_to(classifier.intercept_, len(classifier.coef_))
-    if len(weights) == 1:
+    weights = np.atleast_2d(model.coef_)
+    intercepts = np.broadcast_to(model.intercept_, len(weights))
+    if len(weights) == 1 and is_classifier(model):
         return np.vstack([np.zeros_like(weights), weights]), np.append(0.0, intercepts)
     return weights, np.array(intercepts)
 
 
-def refuse_unless_scored(classifier: Any, owner: str, name: str) -> None:
-    """Raise ValueError unless an object is a scikit-learn classifier with scores.
-
-    Parameters
-    ----------
-    classifier : object
-    owner, name : str
-        Estimator or function, and its parameter, for the message.
-    """
-    if isinstance(classifier, type) or not hasattr(classifier, "fit") or not is_classifier(classifier):
-        raise ValueError(f"{owner}: {name} is {classifier!r}; expected a scikit-learn classifier.")
-    if not (hasattr(classifier, "predict_proba") or hasattr(classifier, "decision_function")):
-        raise ValueError(
-            f"{owner}: {name} is {classifier!r}, which has neither predict_proba nor decision_function. "
-            "Pass a classifier with scores."
-        )
+def is_linear(model: Any) -> bool:
+    """Return whether the scores of a fitted model are linear in its columns."""
+    if is_regressor(model):
+        return isinstance(model, LinearModel) and np.ndim(model.coef_) == 1
+    return isinstance(model, LinearClassifierMixin)

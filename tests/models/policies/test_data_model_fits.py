@@ -1,4 +1,4 @@
-"""Fits of the data classifier: out of fold, to masked copies, and by weight."""
+"""Fits of the data model: out of fold, to masked copies, and by weight."""
 
 import numpy as np
 import pytest
@@ -6,16 +6,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from thrifty import CostModel
-from thrifty.models.policies.classifier_fits import (
+from thrifty.models.policies.data_model_fits import (
     draw_masks,
-    fit_classifier,
+    fit_model,
     fit_out_of_fold,
     n_masked_copies,
-    select_by_log_loss,
+    select_by_loss,
     with_masked_copies,
 )
 from thrifty.models.policies.distinct_rows import assign_folds, distinct_rows
 from thrifty.models.policies.factors import Factors
+from thrifty.models.policies.tasks import Classification
 from thrifty.models.rows import Rows
 
 RANDOM = np.random.RandomState
@@ -26,7 +27,7 @@ def test_a_class_in_one_fold_only_is_known_to_all_classifiers():
     rows = distinct_rows(X, np.array([0, 1] * 10 + [2]), np.ones(21))
     factors = Factors.of(CostModel([1.0, 1.0]), None, "here")
     fold = assign_folds(rows.y, 5, RANDOM(0))
-    scores = fit_out_of_fold(LogisticRegression(), rows, fold, factors, None)
+    scores = fit_out_of_fold(LogisticRegression(), Classification(), rows, fold, factors, None)
     assert scores.weights.shape == (5, 2, 3)
     held_out = rows.X[fold == 0]
     seen = (fold != 0) | (rows.y == 2)
@@ -64,9 +65,9 @@ def test_the_classifier_with_the_smallest_loss_on_held_out_rows_is_selected():
     fold, strong, weak = np.arange(200) % 5, LogisticRegression(C=1e-3), LogisticRegression(C=1e4)
     clear = distinct_rows(X, (X[:, 0] > 0).astype(int), np.ones(200))
     noise = distinct_rows(X, (random.normal(size=200) > 0).astype(int), np.ones(200))
-    assert select_by_log_loss([strong, weak], clear, fold, masks) is weak
-    assert select_by_log_loss([strong, weak], noise, fold, masks) is strong
-    assert select_by_log_loss([strong, weak], noise, np.zeros(200, dtype=int), masks) is strong
+    assert select_by_loss([strong, weak], Classification(), clear, fold, masks) is weak
+    assert select_by_loss([strong, weak], Classification(), noise, fold, masks) is strong
+    assert select_by_loss([strong, weak], Classification(), noise, np.zeros(200, dtype=int), masks) is strong
 
 
 def test_masked_copies_improve_the_loss_on_masked_rows():
@@ -77,7 +78,7 @@ def test_masked_copies_improve_the_loss_on_masked_rows():
     masks = draw_masks(600, 2, Factors.of(CostModel([1.0, 1.0]), None, "here"), RANDOM(0))
     half = X * [1.0, 0.0]
     rows = Rows(X, y, np.ones(600))
-    plain, masked = (fit_classifier(LogisticRegression(), rows, each) for each in (None, masks))
+    plain, masked = (fit_model(LogisticRegression(), rows, each) for each in (None, masks))
     log_loss = [-np.log(each.predict_proba(half)[np.arange(600), y]).mean() for each in (plain, masked)]
     assert log_loss[1] < log_loss[0]
 
@@ -85,7 +86,7 @@ def test_masked_copies_improve_the_loss_on_masked_rows():
 def test_rows_are_repeated_for_classifiers_without_weights():
     X, y = np.array([[0.0], [0.4], [0.5]]), np.array([0, 0, 1])
     neighbours = KNeighborsClassifier(3)
-    assert fit_classifier(neighbours, Rows(X, y, np.array([1.0, 1.0, 4.0]))).predict([[0.5]]) == [1]
+    assert fit_model(neighbours, Rows(X, y, np.array([1.0, 1.0, 4.0]))).predict([[0.5]]) == [1]
     message = r"KNeighborsClassifier does not accept sample_weight, and a row cannot be repeated 0\.5 times"
     with pytest.raises(ValueError, match=message):
-        fit_classifier(neighbours, Rows(X, y, np.array([0.5, 1.0, 1.0])))
+        fit_model(neighbours, Rows(X, y, np.array([0.5, 1.0, 1.0])))
