@@ -116,6 +116,13 @@ def meta_features(x, acquired, problem):
     )
 
 
+def value_meta_features(x, acquired, problem):
+    """The same for predicted numbers: value, change, absolute values of both, and costs as for classes."""
+    now, before = (class_scores(x, each, problem)[0] for each in (acquired, acquired[:-1]))
+    paid, paid_before = cost(acquired, problem), cost(acquired[:-1], problem)
+    return np.array([now, now - before, abs(now - before), paid, paid - paid_before, abs(now)])
+
+
 def _judgement(x, acquired, problem):
     scores = class_scores(x, acquired, problem)
     return probabilities(scores).max(), int(scores.argmax()), cost(acquired, problem)

@@ -137,11 +137,11 @@ METHODS: dict[str, Method] = {
     "adaboost-rs": Method({Task.BINARY: "AdaBoostRSClassifier"}, sample_sizes),
     "early-exit": Method({Task.RANKING: "EarlyExitRanker"}, distances),
     "dynamic": Method(
-        _classifier("DynamicSelectionClassifier"),
+        _every_task("DynamicSelection"),
         relative_cost_weights,
         {"n_folds": 3, "n_iterations": 5, "max_states": 10_000},
     ),
-    "static": Method(_classifier("StaticSelectionClassifier"), ranked_caps, {"n_folds": 5}),
+    "static": Method(_every_task("StaticSelection"), ranked_caps, {"n_folds": 5}),
     "attentive": Method(_classifier("AttentiveClassifier"), error_rates, {"boundary": "curved"}),
     "truncated": Method(_classifier("TruncatedClassifier"), caps),
 }

@@ -48,3 +48,11 @@ def test_folds_and_validation_rows_are_stratified():
 def test_few_rows_are_all_in_both_parts(fraction):
     training, validation = split_validation(np.array([0, 1, 0]), fraction, RANDOM(0))
     assert training.tolist() == validation.tolist() == [0, 1, 2]
+
+
+def test_the_order_of_a_stratum_does_not_depend_on_the_unit_of_the_targets():
+    random = np.random.default_rng(2)
+    X, y, strata = random.normal(size=(30, 4)), random.normal(size=30), np.zeros(30, dtype=int)
+    plain, scaled = (distinct_rows(X, scale * y, np.ones(30), strata) for scale in (1.0, 3.7))
+    np.testing.assert_array_equal(scaled.X, plain.X)
+    assert len(distinct_rows(np.ones((3, 2)), np.array([1.5, 2.5, 1.5]), np.ones(3), strata[:3])) == 2

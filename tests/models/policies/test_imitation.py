@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
+from models.policies.learned_scores import learning
 from reference.policies import Problem, dagger, follow, preferences, state
 from thrifty.models.policies.data_model import Scores, encode
 from thrifty.models.policies.data_model_fits import OutOfFoldRows
@@ -20,25 +20,6 @@ from thrifty.models.rows import Rows
 
 N_ITERATIONS = 4
 LEARNERS = [LinearSVC(dual=False, tol=1e-8), GaussianNB(var_smoothing=1e-3)]  # linear, and not linear
-
-
-def learning(learner, n_actions):
-    """Return a function that learns a policy: a function from a state to scores of all actions."""
-
-    def learn(states, actions):
-        if len(np.unique(actions)) == 1:
-            return lambda _: np.where(np.arange(n_actions) == actions[0], 0.0, -np.inf)
-        fitted = clone(learner).fit(states, actions)
-
-        def score(situation):
-            known = getattr(fitted, "decision_function", None) or fitted.predict_proba
-            scores, row = np.full(n_actions, -np.inf), known(situation[None])[0]
-            scores[fitted.classes_] = [-row, row] if np.ndim(row) == 0 else row
-            return scores
-
-        return score
-
-    return learn
 
 
 def training_rows(small):

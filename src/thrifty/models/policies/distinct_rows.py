@@ -1,8 +1,9 @@
 """Distinct training rows in a canonical order, and random partitions of them.
 
 Folds and validation rows are drawn at random. Still, the result must not depend on the order of the rows, nor on
-whether a row is repeated or has a larger weight. Therefore equal rows are merged first, and sorted by their content.
-The first sort key is the sorted values of the row, which do not depend on the order of the columns.
+whether a row is repeated or has a larger weight. Therefore equal rows are merged first, and sorted by their content:
+first by stratum (the class, if there are classes), then by the sorted values of the row, which do not depend on the
+order of the columns. Targets come last, so that the unit of numbers to predict does not change the order.
 """
 
 import numpy as np
@@ -10,16 +11,18 @@ import numpy as np
 from thrifty.models.rows import Rows
 
 
-def distinct_rows(X: np.ndarray, labels: np.ndarray, count: np.ndarray) -> Rows:
-    """Merge equal rows of equal class; their counts are added.
+def distinct_rows(X: np.ndarray, targets: np.ndarray, count: np.ndarray, strata: np.ndarray | None = None) -> Rows:
+    """Merge equal rows of equal targets; their counts are added.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_features)
-    labels : ndarray of int, shape (n,)
-        Indices of the classes.
+    targets : ndarray of shape (n,)
+        Indices of the classes, or numbers to predict.
     count : ndarray of shape (n,)
         How often each row counts.
+    strata : ndarray of int, shape (n,), default=None
+        Rows are sorted by these first. None means the targets.
 
     Examples
     --------
@@ -29,9 +32,10 @@ def distinct_rows(X: np.ndarray, labels: np.ndarray, count: np.ndarray) -> Rows:
     """
     X = X.astype(float) + 0.0  # turns -0.0 into 0.0
     X[np.isnan(X)] = np.nan  # NaN can have different bits
-    content = np.hstack([labels[:, None], np.sort(X, axis=1), X])
+    first_key = targets if strata is None else strata
+    content = np.column_stack([first_key, np.sort(X, axis=1), X, targets + 0.0])
     _, first, group = np.unique(_as_bytes(content), return_index=True, return_inverse=True)
-    return Rows(X[first], labels[first], np.bincount(group, count))
+    return Rows(X[first], targets[first], np.bincount(group, count))
 
 
 def column_order(X: np.ndarray) -> np.ndarray:
@@ -42,32 +46,32 @@ def column_order(X: np.ndarray) -> np.ndarray:
     return np.argsort(_as_bytes(X.T), kind="stable")
 
 
-def assign_folds(labels: np.ndarray, n_folds: int, random: np.random.RandomState) -> np.ndarray:
-    """Return the fold of each row; folds are random and stratified by class."""
-    fold = np.empty(len(labels), dtype=np.int64)
-    fold[_shuffled_by_class(labels, random)] = np.arange(len(labels)) % n_folds
+def assign_folds(strata: np.ndarray, n_folds: int, random: np.random.RandomState) -> np.ndarray:
+    """Return the fold of each row; folds are random and stratified."""
+    fold = np.empty(len(strata), dtype=np.int64)
+    fold[_shuffled_by_stratum(strata, random)] = np.arange(len(strata)) % n_folds
     return fold
 
 
 def split_validation(
-    labels: np.ndarray, fraction: float, random: np.random.RandomState
+    strata: np.ndarray, fraction: float, random: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of the training rows and of the validation rows, stratified by class.
+    """Return the positions of the training rows and of the validation rows, stratified.
 
     If one of the two parts would be empty, all rows are in both.
     """
-    order, edges = _shuffled_by_class(labels, random), np.floor(np.arange(len(labels) + 1) * fraction)
-    is_validation = np.zeros(len(labels), dtype=bool)
+    order, edges = _shuffled_by_stratum(strata, random), np.floor(np.arange(len(strata) + 1) * fraction)
+    is_validation = np.zeros(len(strata), dtype=bool)
     is_validation[order] = np.diff(edges) > 0
     if not is_validation.any() or is_validation.all():
-        return np.arange(len(labels)), np.arange(len(labels))
+        return np.arange(len(strata)), np.arange(len(strata))
     return np.flatnonzero(~is_validation), np.flatnonzero(is_validation)
 
 
-def _shuffled_by_class(labels: np.ndarray, random: np.random.RandomState) -> np.ndarray:
-    """Return the rows sorted by class, and in random order within a class."""
-    shuffled = random.permutation(len(labels))
-    return shuffled[np.argsort(labels[shuffled], kind="stable")]
+def _shuffled_by_stratum(strata: np.ndarray, random: np.random.RandomState) -> np.ndarray:
+    """Return the rows sorted by stratum, and in random order within a stratum."""
+    shuffled = random.permutation(len(strata))
+    return shuffled[np.argsort(strata[shuffled], kind="stable")]
 
 
 def _as_bytes(table: np.ndarray) -> np.ndarray:

@@ -88,7 +88,7 @@ class PolicyEstimator(BudgetedEstimator):
         """
         given, task = self._validated(X, y, sample_weight, qid), self._task
         targets, random = self._training_targets(given.y, given.weight), check_random_state(self.random_state)
-        rows = distinct_rows(given.X, targets, given.weight)
+        rows = distinct_rows(given.X, targets, given.weight, task.strata(targets))
         order, flagged = column_order(rows.X).tolist(), bool(self.masked_training)
         self.factors_ = Factors.of(self.cost_model_, self.factors, type(self).__name__, order, flagged)
         X = self.factors_.sorted_columns(rows.X)

@@ -81,7 +81,7 @@ class StaticSelectionRegressor(StaticSelection, PolicyRegressor):
     >>> data = make_quadrants(500, random_state=0)
     >>> model = StaticSelectionRegressor(costs=data.costs, n_factors=2, random_state=0).fit(data.X, data.y)
     >>> model.queue_
-    []
+    [('sign(z)',), ('sign(x)',)]
     """
 
     def __init__(

@@ -202,7 +202,7 @@ def _order_by_weight_per_cost(model: StaticSelection) -> np.ndarray:
     scores, factors = model.scores_, model.factors_
     if not isinstance(scores, LinearScores):
         raise ValueError(
-            f"{type(model).__name__}: ranking='weight_per_cost' needs a linear {model._data_model}, but "
+            f"{type(model).__name__}: ranking='weight_per_cost' needs a linear data {model._data_model}, but "
             f"{model._data_model} is {getattr(model, model._data_model)!r}. Pass a linear one, or ranking='forward'."
         )
     weight = np.zeros(factors.starts[-1])  # flags keep a weight of 0
