@@ -154,7 +154,7 @@ def test_larger_cost_weights_buy_less():
     np.testing.assert_array_equal(alone.predict(X), expensive.predict(X))
 
 
-@pytest.mark.parametrize("scale", [1e-155, 37.0, 1e155])
+@pytest.mark.parametrize("scale", [1e-90, 37.0, 1e90])
 def test_the_unit_of_the_targets_does_not_matter(scale):
     X, y = make_rows(150)
     plain, scaled = (DynamicSelectionRegressor(**QUICK).fit(X, factor * y).acquire(X) for factor in (1.0, scale))
