@@ -58,7 +58,7 @@ def test_given_axes_do_not_change_pyplot(ax):
 
 
 def test_invalid_input_is_rejected():
-    with pytest.raises(ValueError, match="measure is 'loss'; expected one of 'reward', 'accuracy', 'cost'"):
+    with pytest.raises(ValueError, match="measure is 'loss'; expected one of 'reward', 'score', 'cost'"):
         LearningCurveDisplay(CURVE, measure="loss")
     with pytest.raises(TypeError, match="SimpleNamespace has no learning_curve_"):
         LearningCurveDisplay.from_estimator(SimpleNamespace())

@@ -12,7 +12,7 @@ from thrifty.plots.fitted import check_fitted
 
 AXIS_LABELS = {
     "reward": "mean reward of held-out rows",
-    "score": "accuracy or R² on held-out rows",
+    "score": "score (accuracy or R²) on held-out rows",
     "cost": "mean cost of held-out rows, share of all",
 }
 MEASURES = tuple(AXIS_LABELS)
