@@ -70,11 +70,13 @@ WEIGHING_UNLIKE_REPEATING = [
     CSTCRegressor(structure="prune", early_stopping=True, max_depth=3),
     GreedyMiserClassifier(subsample=0.7, early_stopping=True, n_estimators=10),
     CSTCRegressor(feature_map=GradientBoostingRegressor(n_estimators=6, max_depth=2, random_state=0), max_depth=2),
+    ASTCRegressor(feature_map=GradientBoostingRegressor(n_estimators=6, max_depth=2, random_state=0), max_depth=3),
 ]
 # A fitted feature map has a column order and evaluation costs in a unit of its own.
 CHARGING_FEATURE_MAPS = [
     CSTCRegressor(feature_map=charging_feature_map(), max_depth=2),
     CSCCClassifier(feature_map=charging_feature_map(), n_stages=2),
+    ASTCClassifier(feature_map=charging_feature_map(), max_depth=3, node_budget=6.0),
 ]
 ABOUT_UNFITTED_PARTS = (check_column_order_is_immaterial, check_unit_of_cost_is_immaterial)
 ESTIMATORS = [each() for each in public_estimators()] + VARIANTS
@@ -89,7 +91,7 @@ def test_contract(estimator, check):
 @pytest.mark.parametrize(
     "check", [check for check in CHECKS if check not in ABOUT_UNFITTED_PARTS], ids=lambda check: check.__name__
 )
-@pytest.mark.parametrize("estimator", CHARGING_FEATURE_MAPS, ids=["tree", "cascade"])
+@pytest.mark.parametrize("estimator", CHARGING_FEATURE_MAPS, ids=["tree", "cascade", "greedy tree"])
 def test_contract_with_charging_feature_map(estimator, check):
     check(estimator)
 

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import train_test_split
 
 from reference import astc as reference
-from thrifty import ASTCClassifier, ASTCRegressor, CostModel
+from thrifty import ASTCClassifier, ASTCRegressor, BoostedFeatureMap, CostModel
 from thrifty.datasets import load_heart, make_ltr, make_quadrants
 from thrifty.metrics import cost_curve
 from thrifty.models.greedy.astc import growth_rules
@@ -71,7 +72,7 @@ def test_equals_the_paper(seed, budget, overflow):
         np.ones(len(X)),
         costs.requirement,
         costs.unit_costs,
-        [growth_rules(model).node_budget_at(place) for place in range(7)],
+        [growth_rules(model, costs).node_budget_at(place) for place in range(7)],
         overflow=overflow,
         min_rows=5,
     )
@@ -87,6 +88,26 @@ def test_soft_trees_equal_the_paper(seed):
     weight = np.ones(len(X))
     nodes = reference.grow(X, y[:, None], weight, costs.requirement, costs.unit_costs, budgets, min_rows=20, soft=True)
     compare(model, nodes, X, costs)
+
+
+@pytest.mark.parametrize("evaluation_costs", [0.0, 0.4])
+def test_boosted_features_equal_the_paper_on_the_outputs_of_the_trees(evaluation_costs):
+    X, y = regression(3)
+    forest = GradientBoostingRegressor(n_estimators=12, max_depth=2, random_state=0).fit(X, y)
+    trees = BoostedFeatureMap(forest, evaluation_costs=evaluation_costs)
+    raw = bundled(X.shape[1], 3)
+    model = ASTCRegressor(costs=raw, max_depth=3, node_budget=12, min_samples_leaf=5, feature_map=trees).fit(X, y)
+    costs, outputs = trees.cost_model(raw), trees.transform(X)
+    weight, budgets = np.ones(len(X)), np.full(7, 12.0)
+    nodes = reference.grow(outputs, y[:, None], weight, costs.requirement, costs.unit_costs, budgets, min_rows=5)
+    assert len(nodes) == 7
+    for k, place in enumerate(sorted(nodes)):
+        assert list(model.nodes_[k].features) == nodes[place]["selected"]
+        columns = trees.reads[nodes[place]["selected"]].any(axis=0)
+        np.testing.assert_array_equal(model.node_supports()[k], columns)
+    bought = raw.of(model.acquire(X).acquired)
+    n_trees = np.array([len(model.tree_.holds(node)) for node in model.acquire(X).exit])
+    np.testing.assert_allclose(model.spend(X), bought + evaluation_costs * n_trees)
 
 
 def test_weighted_fits_equal_the_paper():

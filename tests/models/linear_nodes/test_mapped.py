@@ -4,7 +4,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -15,48 +15,17 @@ from reference.forest import path_cost
 from thrifty import Acquire, ASTCClassifier, ASTCRegressor, CostModel, SessionError
 from thrifty.models.forests.feature_map import BoostedFeatureMap
 from thrifty.models.forests.forest import Forest, Tree
-from thrifty.models.greedy.astc import growth_rules
-from thrifty.models.greedy.tree_growth import grow
-from thrifty.models.least_squares.calibration import prior_scores
-from thrifty.models.least_squares.moments import FilledRows
 from thrifty.models.linear_nodes import mapped
-from thrifty.models.linear_nodes.mapped_features import map_features
 from thrifty.models.linear_nodes.tree import LinearNode, LinearTree
 from thrifty.models.session import drive
 from thrifty.testing import CHECKS
 
-
-class _Mapped:
-    """ASTC whose nodes are linear in the outputs of a feature map; combined with a public estimator below."""
-
-    def __init__(self, *, costs=None, feature_map=None, max_depth=3, node_budget=None, min_samples_leaf=10):
-        super().__init__(costs=costs, max_depth=max_depth, node_budget=node_budget, min_samples_leaf=min_samples_leaf)
-        self.feature_map = feature_map
-
-    def fit(self, X, y, sample_weight=None, *, qid=None):
-        rows = self._validated(X, y, sample_weight, qid)
-        targets = self._targets(rows.y)
-        values, costs = map_features(self, rows)
-        data = FilledRows(values, targets, rows.weight)
-        nodes = [node.linear for node in grow(data, costs, growth_rules(self), is_classifier(self))]
-        self.tree_ = LinearTree(nodes, prior_scores(targets, rows.weight, is_classifier(self)), costs, data.fill)
-        return self
-
-
-class MappedRegressor(_Mapped, ASTCRegressor):
-    pass
-
-
-class MappedClassifier(_Mapped, ASTCClassifier):
-    pass
-
-
 small = {"n_estimators": 10, "max_depth": 2, "random_state": 0}
 VARIANTS = [
-    MappedRegressor(feature_map=GradientBoostingRegressor(**small), node_budget=3.5),
-    MappedClassifier(feature_map=GradientBoostingClassifier(**small), node_budget=5.0),
-    MappedClassifier(feature_map=GradientBoostingRegressor(**small), node_budget=5.0),
-    MappedClassifier(feature_map=RandomForestClassifier(max_features=None, bootstrap=False, **small), node_budget=6.0),
+    ASTCRegressor(feature_map=GradientBoostingRegressor(**small), node_budget=3.5),
+    ASTCClassifier(feature_map=GradientBoostingClassifier(**small), node_budget=5.0),
+    ASTCClassifier(feature_map=GradientBoostingRegressor(**small), node_budget=5.0),
+    ASTCClassifier(feature_map=RandomForestClassifier(max_features=None, bootstrap=False, **small), node_budget=6.0),
 ]
 
 
@@ -103,7 +72,7 @@ def fitted(data, seed, evaluation_costs):
     forest = GradientBoostingRegressor(n_estimators=25, max_depth=2, random_state=seed)
     feature_map = BoostedFeatureMap(forest.fit(np.nan_to_num(X), y), evaluation_costs=evaluation_costs)
     costs = random_costs(random)
-    return MappedRegressor(costs=costs, feature_map=feature_map, node_budget=costs.total / 5).fit(X, y)
+    return ASTCRegressor(costs=costs, feature_map=feature_map, node_budget=costs.total / 5, max_depth=3).fit(X, y)
 
 
 def conversation(model, row, cap):
@@ -161,7 +130,8 @@ def test_steps_without_features_charge_as_the_batch_does(data):
     X, y = np.nan_to_num(data[0][:, :3]), data[1]  # so few columns that later nodes buy only further evaluations
     forest = GradientBoostingRegressor(n_estimators=25, max_depth=2, random_state=0).fit(X, y)
     feature_map = BoostedFeatureMap(forest, evaluation_costs=0.4)
-    model = MappedRegressor(costs=[1.0, 2.0, 1.5], feature_map=feature_map, node_budget=[6.0, 1.0, 1.0]).fit(X, y)
+    options = {"max_depth": 3, "node_budget": [6.0, 1.0, 1.0]}
+    model = ASTCRegressor(costs=[1.0, 2.0, 1.5], feature_map=feature_map, **options).fit(X, y)
     for cap in (None, *np.linspace(0, model.spend(X).max(), 5)):
         steps = [steps_that_charge_as_the_batch_does(model, row, cap) for row in X[:20]]
         if cap is None:
@@ -186,7 +156,7 @@ def test_spend_is_the_paper_s_path_cost(data):
     prices = [2.0, 1.0, 3.0, 0.5, 0.5, 4.0, 0.0, 1.5, 1.0, 1.0, 1.0, 1.0]
     forest = GradientBoostingRegressor(n_estimators=15, max_depth=2, random_state=0).fit(np.nan_to_num(X), y)
     feature_map = BoostedFeatureMap(forest, evaluation_costs=0.2)
-    model = MappedRegressor(costs=prices, feature_map=feature_map, node_budget=4.0).fit(X, y)
+    model = ASTCRegressor(costs=prices, feature_map=feature_map, node_budget=4.0).fit(X, y)
     batch = model.acquire(X)
     assert len(np.unique(batch.exit)) > 2
     for node in np.unique(batch.exit):
@@ -207,7 +177,7 @@ def by_hand(evaluation_costs):
     )
     forest = Forest.from_trees([both, stump(1), stump(2)], n_features=3)
     feature_map = BoostedFeatureMap(forest, evaluation_costs=evaluation_costs)
-    model = MappedRegressor(costs=[5.0, 7.0, 11.0], feature_map=feature_map).fit(np.eye(3), [1.0, 2.0, 3.0])
+    model = ASTCRegressor(costs=[5.0, 7.0, 11.0], feature_map=feature_map).fit(np.eye(3), [1.0, 2.0, 3.0])
     ones, zero = np.ones, np.zeros(1)
     nodes = [
         LinearNode([0], ones((1, 1)), zero, ones(1), threshold=1.5, upper=1),
@@ -266,22 +236,13 @@ def test_purchases_and_supports_of_nodes_are_columns():
     assert model.acquire([[0.0, 0.0, np.nan], [0.0, 1.0, 1.0]]).acquired.tolist() == [[yes, yes, no], [yes, yes, yes]]
 
 
-def test_without_a_map_nothing_changes(data):
-    X, y = data
-    plain, model = ASTCRegressor(max_depth=3, min_samples_leaf=10).fit(X, y), MappedRegressor().fit(X, y)
-    assert model.feature_map_ is None
-    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
-    np.testing.assert_array_equal(model.node_purchases(), plain.node_purchases())
-    np.testing.assert_array_equal(model.node_supports(), plain.node_supports())
-
-
 def test_unavailable_values_are_filled_with_column_means(data):
     X, y = data
     weight = np.random.default_rng(3).integers(1, 4, size=len(X)).astype(float)
     means = np.array([np.average(x[~np.isnan(x)], weights=weight[~np.isnan(x)]) for x in X.T])
     filled = np.where(np.isnan(X), means, X)
     forest = GradientBoostingRegressor(**small).fit(filled, y, weight)
-    incomplete, complete = (MappedRegressor(feature_map=forest).fit(rows, y, weight) for rows in (X, filled))
+    incomplete, complete = (ASTCRegressor(feature_map=forest).fit(rows, y, weight) for rows in (X, filled))
     np.testing.assert_allclose(incomplete.predict(X), complete.predict(filled), rtol=1e-9)
     nothing = incomplete.acquire(np.full((1, N_FEATURES), np.nan))
     assert drive(incomplete.session(), lambda j: None).score == nothing.score[0]
@@ -289,7 +250,7 @@ def test_unavailable_values_are_filled_with_column_means(data):
 
 def test_an_infinity_that_was_bought_is_refused(data):
     X, y = data
-    model = MappedRegressor(feature_map=GradientBoostingRegressor(**small)).fit(X, y)
+    model = ASTCRegressor(feature_map=GradientBoostingRegressor(**small)).fit(X, y)
     row = X[:2].copy()
     column = int(np.flatnonzero(model.acquire(row).acquired[1])[0])
     row[1, column] = -np.inf
@@ -317,7 +278,7 @@ def test_every_way_to_pass_a_forest(data):
     X, y = np.nan_to_num(data[0]), data[1]
     forest = GradientBoostingRegressor(**small).fit(X, y)
     ways = [forest, clone(forest), Forest.from_model(forest), BoostedFeatureMap(forest)]
-    first, *others = (MappedRegressor(feature_map=way).fit(X, y).predict(X) for way in ways)
+    first, *others = (ASTCRegressor(feature_map=way).fit(X, y).predict(X) for way in ways)
     for other in others:
         np.testing.assert_array_equal(other, first)
 
@@ -325,8 +286,8 @@ def test_every_way_to_pass_a_forest(data):
 def test_an_unfitted_forest_stays_unfitted_and_is_fitted_in_each_fold(data):
     X, y = data
     forest = GradientBoostingRegressor(n_estimators=60, random_state=0).fit(np.nan_to_num(X), y)
-    model = MappedRegressor(feature_map=forest, max_depth=1)
-    fitted_on_all = MappedRegressor(feature_map=BoostedFeatureMap(forest), max_depth=1)  # clones share this map
+    model = ASTCRegressor(feature_map=forest, max_depth=1)
+    fitted_on_all = ASTCRegressor(feature_map=BoostedFeatureMap(forest), max_depth=1)  # clones share this map
     held_out, leaked = (cross_val_score(each, X, y, cv=3).mean() for each in (model, fitted_on_all))
     assert 0.2 < held_out < leaked - 0.2
     copied = clone(model)
@@ -342,20 +303,20 @@ def test_sessions_use_names_and_names_are_compared(data):
     names = [f"column {j}" for j in range(N_FEATURES)]
     frame, y = pd.DataFrame(data[0], columns=names), data[1]
     forest = lightgbm.LGBMRegressor(n_estimators=5, num_leaves=4, verbose=-1, n_jobs=1).fit(frame, y)
-    model = MappedRegressor(feature_map=forest).fit(frame, y)
+    model = ASTCRegressor(feature_map=forest).fit(frame, y)
     assert set(model.session().next().features) <= set(names)
     with pytest.raises(ValueError, match=r"fitted with column 'column_0' where X has 'column 11'"):
-        MappedRegressor(feature_map=forest).fit(frame[names[::-1]], y)
+        ASTCRegressor(feature_map=forest).fit(frame[names[::-1]], y)
 
 
 @pytest.mark.parametrize("feature_map", [LinearRegression(), "trees", 3])
 def test_anything_that_is_not_a_forest_is_refused(data, feature_map):
     with pytest.raises(TypeError, match="is not a forest"):
-        MappedRegressor(feature_map=feature_map).fit(*data)
+        ASTCRegressor(feature_map=feature_map).fit(*data)
 
 
 def test_a_forest_on_other_columns_is_refused(data):
     X, y = data
     forest = GradientBoostingRegressor(**small).fit(np.nan_to_num(X[:, :5]), y)
     with pytest.raises(ValueError, match="fitted on 5 columns but X has 12"):
-        MappedRegressor(feature_map=forest).fit(X, y)
+        ASTCRegressor(feature_map=forest).fit(X, y)

@@ -17,12 +17,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import is_classifier
 
-from thrifty.costs import Ledger
+from thrifty.costs import CostModel, Ledger
 from thrifty.models.greedy.guarantee import is_guaranteed
 from thrifty.models.greedy.tree_growth import GrownNode, Rules, grow
 from thrifty.models.least_squares.calibration import prior_scores
 from thrifty.models.least_squares.moments import FilledRows
 from thrifty.models.linear_nodes.estimator import TreeEstimator
+from thrifty.models.linear_nodes.mapped_features import map_features
 from thrifty.models.linear_nodes.tree import LinearTree
 from thrifty.models.parameters import is_flag, is_number, is_whole
 from thrifty.models.session import Feature
@@ -42,7 +43,8 @@ class NodeReport:
     n_samples : float
         Number of training rows at the node. In a soft tree this is a sum of probabilities.
     features : tuple of str or int
-        The features in the model of the node, in the order of selection. Those bought by its path come first.
+        The features in the model of the node, in the order of selection. Those bought by its path come first. With a
+        feature map, they are positions of its outputs.
     bought : tuple of str or int
         The features that the node itself buys.
     spend : float
@@ -88,6 +90,7 @@ class _ASTC(TreeEstimator):
         fit_intercept: bool = True,
         min_samples_leaf: float = 20,
         compute_guarantee: bool = False,
+        feature_map: Any = None,
         random_state: Any = None,
     ):
         self.costs = costs
@@ -99,6 +102,7 @@ class _ASTC(TreeEstimator):
         self.fit_intercept = fit_intercept
         self.min_samples_leaf = min_samples_leaf
         self.compute_guarantee = compute_guarantee
+        self.feature_map = feature_map
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
@@ -124,17 +128,19 @@ class _ASTC(TreeEstimator):
         _refuse_bad_parameters(self)
         rows = self._validated(X, y, sample_weight, qid)
         targets = self._targets(rows.y)
-        data = FilledRows(rows.X, targets, rows.weight, centred=self.fit_intercept)
-        grown = grow(data, self.cost_model_, growth_rules(self), is_classifier(self))
+        values, costs = map_features(self, rows)
+        data = FilledRows(values, targets, rows.weight, centred=self.fit_intercept)
+        grown = grow(data, costs, growth_rules(self, costs), is_classifier(self))
         prior = prior_scores(targets, rows.weight, is_classifier(self))
-        self.tree_ = LinearTree([node.linear for node in grown], prior, self.cost_model_, data.fill)
-        self.nodes_ = [_report(k, node, self.tree_, self._feature_ids()) for k, node in enumerate(grown)]
+        self.tree_ = LinearTree([node.linear for node in grown], prior, costs, data.fill)
+        ids = self._feature_ids() if self.feature_map is None else range(costs.n_features)
+        self.nodes_ = [_report(k, node, self.tree_, ids) for k, node in enumerate(grown)]
         return self
 
 
-def growth_rules(model: _ASTC) -> Rules:
-    """Return the parameters of a model whose costs are resolved, with the default node budget filled in."""
-    node_budget = _usual_node_budget(model) if model.node_budget is None else model.node_budget
+def growth_rules(model: _ASTC, costs: CostModel) -> Rules:
+    """Return the parameters of a model, with the default node budget filled in; `costs` are those of what nodes buy."""
+    node_budget = _usual_node_budget(costs, model.max_depth) if model.node_budget is None else model.node_budget
     return Rules(
         model.max_depth,
         np.asarray(node_budget, dtype=float),
@@ -142,14 +148,13 @@ def growth_rules(model: _ASTC) -> Rules:
         model.overflow,
         model.min_gain,
         model.min_samples_leaf,
-        model.compute_guarantee and is_guaranteed(model.cost_model_, model.overflow, model.min_gain),
+        model.compute_guarantee and is_guaranteed(costs, model.overflow, model.min_gain),
     )
 
 
-def _usual_node_budget(model: _ASTC) -> float:
+def _usual_node_budget(costs: CostModel, max_depth: int) -> float:
     """Return the total cost divided by the number of levels, or the price of the most expensive feature if larger."""
-    most_expensive = Ledger(model.cost_model_).prices.max()
-    return max(model.cost_model_.total / model.max_depth, most_expensive)
+    return max(costs.total / max_depth, Ledger(costs).prices.max())
 
 
 def _report(k: int, node: GrownNode, tree: LinearTree, ids: Sequence[Feature]) -> NodeReport:
@@ -223,6 +228,11 @@ class ASTCRegressor(_ASTC, BudgetedRegressor):
     compute_guarantee : bool, default=False
         Whether to compute how good the selection of each node is guaranteed to be; see `NodeReport`. It takes all
         correlations between the columns and their smallest eigenvalue, at each node.
+    feature_map : None, forest or BoostedFeatureMap, default=None
+        None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
+        `BoostedFeatureMap`: nodes are linear in the outputs of its trees, as the conclusion of the paper suggests. A
+        tree costs what the features that it reads cost, plus its evaluation if the map has evaluation costs. A forest
+        that is not fitted is fitted on the training rows.
     random_state : int, RandomState instance or None, default=None
         Not used, because growing the tree is deterministic. It exists for consistency with other estimators.
 
@@ -230,6 +240,8 @@ class ASTCRegressor(_ASTC, BudgetedRegressor):
     ----------
     tree_ : LinearTree
         The fitted nodes.
+    feature_map_ : BoostedFeatureMap or None
+        The feature map; None if nodes are linear in the columns of X.
     nodes_ : list of NodeReport
         Features, spend and R² of each node, and its guarantee if ``compute_guarantee`` is set.
     cost_model_ : CostModel
@@ -295,6 +307,11 @@ class ASTCClassifier(_ASTC, BudgetedClassifier):
     compute_guarantee : bool, default=False
         Whether to compute how good the selection of each node is guaranteed to be; see `NodeReport`. It takes all
         correlations between the columns and their smallest eigenvalue, at each node.
+    feature_map : None, forest or BoostedFeatureMap, default=None
+        None: nodes are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
+        `BoostedFeatureMap`: nodes are linear in the outputs of its trees, as the conclusion of the paper suggests. A
+        tree costs what the features that it reads cost, plus its evaluation if the map has evaluation costs. A forest
+        that is not fitted is fitted on the training rows.
     random_state : int, RandomState instance or None, default=None
         Not used, because growing the tree is deterministic. It exists for consistency with other estimators.
 
@@ -302,6 +319,8 @@ class ASTCClassifier(_ASTC, BudgetedClassifier):
     ----------
     tree_ : LinearTree
         The fitted nodes.
+    feature_map_ : BoostedFeatureMap or None
+        The feature map; None if nodes are linear in the columns of X.
     nodes_ : list of NodeReport
         Features, spend and R² of each node, and its guarantee if ``compute_guarantee`` is set.
     classes_ : ndarray of shape (n_classes,)
