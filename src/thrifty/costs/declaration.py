@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ import numpy as np
 
 from thrifty.costs.errors import format_value
 from thrifty.exceptions import CostError
+
+
+_NONE: frozenset[int] = frozenset()
 
 
 class Bundle(NamedTuple):
@@ -107,7 +111,7 @@ class Declaration:
         """Return the column indices of several features; raise a CostError if one appears twice."""
         columns = self.columns(features, source)
         if len({*columns}) < len(columns):
-            repeated = next(column for k, column in enumerate(columns) if column in columns[:k])
+            repeated = first_repeated(columns)
             raise CostError(f"{source} lists {self.names_or_indices([repeated])[0]!r} twice. List every feature once.")
         return columns
 
@@ -116,12 +120,14 @@ class Declaration:
         names = self.names
         return tuple(columns) if names is None else tuple(names[column] for column in columns)
 
-    def required_by(self, feature: int, kept: Collection[int] = ()) -> tuple[set[int], set[int]]:
+    def required_by(self, feature: int, kept: Collection[int] = ()) -> tuple[Set[int], Set[int]]:
         """Return the features that a feature requires, directly or through others, as two sets.
 
         The first set holds required features that are in `kept`; the search does not go beyond them. The second set
         holds all other required features.
         """
+        if not self.requires[feature]:
+            return _NONE, _NONE
         kept_found, others, pending = set(), set(), list(self.requires[feature])
         while pending:
             required = pending.pop()
@@ -198,7 +204,18 @@ def _flat(parts: Sequence[Sequence[int]]) -> np.ndarray:
 
 
 def _parts(flat: np.ndarray, lengths: np.ndarray) -> list[list[int]]:
-    return [part.tolist() for part in np.split(flat, np.cumsum(lengths[:-1]))] if lengths.size else []
+    values, ends = flat.tolist(), np.cumsum(lengths).tolist()
+    return [values[first:last] for first, last in pairwise([0, *ends])]
+
+
+def first_repeated(values: Iterable[Any]) -> Any:
+    """Return the first value that appeared before; None if all values are different."""
+    seen: set[Any] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
 
 
 def default_names(count: int) -> tuple[str, ...]:
@@ -215,10 +232,10 @@ def parse_name(name: Any) -> str:
 
 def parse_price(value: Any, owner: str) -> float:
     """Return a price as a float; raise a CostError that names its owner if it is not a finite number >= 0."""
-    if isinstance(value, Real | Decimal) and not isinstance(value, bool):
+    if type(value) is float or isinstance(value, Real | Decimal) and not isinstance(value, bool):
         try:
             # Convert float32 through text, because 0.1 as float32 would become 0.10000000149 as float64.
-            price = float(str(value) if isinstance(value, np.floating) else value)
+            price = float(str(value) if isinstance(value, np.floating) and not isinstance(value, float) else value)
         except OverflowError:
             price = math.inf
         if 0 <= price < math.inf:

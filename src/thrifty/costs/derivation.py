@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence, Set
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from thrifty.costs.declaration import Bundle, Declaration, default_names, parse_name, parse_price
 from thrifty.costs.errors import format_value
-from thrifty.costs.units import Units
+from thrifty.costs.units import Units, marks_of
 from thrifty.exceptions import CostError
 
 
@@ -39,7 +42,7 @@ def select(declared: Declaration, features: Any) -> Declaration:
 
 
 def _selected_bundles(
-    declared: Declaration, columns: Sequence[int], dropped: Sequence[set[int]], used_names: set[str]
+    declared: Declaration, columns: Sequence[int], dropped: Sequence[Set[int]], used_names: set[str]
 ) -> tuple[Bundle, ...]:
     """Return the bundles of a selection: the declared ones, and one for each price of a dropped feature.
 
@@ -50,11 +53,16 @@ def _selected_bundles(
         for column in sorted(set().union(*dropped))
         if (price := declared.prices[column]) is not None
     ]
-    needed = [{column, *others} for column, others in zip(columns, dropped, strict=True)]
+    if not (declared.bundles or dropped_prices):
+        return ()
+    needed_by = defaultdict(list)  # positions of the selected columns that need each declared column
+    for k, (column, others) in enumerate(zip(columns, dropped, strict=True)):
+        for needed in (column, *others):
+            needed_by[needed].append(k)
     bundles = []
     for name, old_members, price in (*declared.bundles, *dropped_prices):
-        if members := tuple(k for k, features in enumerate(needed) if not features.isdisjoint(old_members)):
-            bundles.append(Bundle(_unused_name(name, used_names), members, price))
+        if members := {k for column in old_members for k in needed_by.get(column, ())}:
+            bundles.append(Bundle(_unused_name(name, used_names), tuple(sorted(members)), price))
     return tuple(bundles)
 
 
@@ -72,7 +80,8 @@ def align(declared: Declaration, n_features: int, feature_names: Sequence[str] |
 
 def _align_by_name(declared: Declaration, columns: tuple[str, ...]) -> Declaration:
     unpriced = [name for name in columns if name not in declared.column_of]
-    unknown = [name for name in declared.labels if name not in columns]
+    known = {*columns}
+    unknown = [name for name in declared.labels if name not in known]
     if unpriced and unknown:
         raise CostError(
             f"costs has no price for column {format_value(unpriced[0])} of X, but one for {unknown[0]!r}, which is not "
@@ -93,48 +102,54 @@ def derive(
     Each unit of the declared features becomes a bundle. Its members are the derived features that need the unit.
     """
     reads = _reads_matrix(declared, requires)
+    n_derived = reads.shape[0]
     parsed_names = None if names is None else tuple(parse_name(name) for name in names)
-    labels = default_names(len(reads)) if parsed_names is None else parsed_names
-    labels = tuple(_one_per_feature(labels, len(reads), "names"))
-    prices = _one_per_feature(evaluation_costs, len(reads), "evaluation_costs")
+    labels = default_names(n_derived) if parsed_names is None else parsed_names
+    labels = tuple(_one_per_feature(labels, n_derived, "names"))
+    prices = _one_per_feature(evaluation_costs, n_derived, "evaluation_costs")
     return Declaration(
         names=parsed_names,
         prices=tuple(parse_price(p, f"derived feature {label!r}") for p, label in zip(prices, labels, strict=True)),
         bundles=_units_as_bundles(units, reads, {*labels}),
-        requires=((),) * len(reads),
+        requires=((),) * n_derived,
         unit=declared.unit,
     )
 
 
-def _reads_matrix(declared: Declaration, requires: Any) -> np.ndarray:
-    """Return a boolean matrix (n_derived, n_features): which features each derived feature reads."""
+def _reads_matrix(declared: Declaration, requires: Any) -> csr_array:
+    """Return a sparse boolean matrix (n_derived, n_features): which features each derived feature reads."""
     width = len(declared.prices)
-    if isinstance(requires, np.ndarray) and requires.dtype == bool and requires.shape[1:] == (width,):
-        reads = requires
+    if (isinstance(requires, np.ndarray) or issparse(requires)) and requires.dtype == bool:
+        matches = requires.ndim == 2 and requires.shape[1] == width
+        reads = csr_array(requires) if matches else None
     elif isinstance(requires, Sequence) and not isinstance(requires, str):
-        reads = np.zeros((len(requires), width), dtype=bool)
-        for t, features in enumerate(requires):
-            reads[t, list(declared.columns(features, f"requires[{t}]"))] = True
+        columns = ({*declared.columns(features, f"requires[{t}]")} for t, features in enumerate(requires))
+        reads = marks_of((sorted(each) for each in columns), shape=(len(requires), width))
     else:
+        reads = None
+    if reads is None:
         raise CostError(
             f"requires is {_describe(requires)}. Pass a boolean matrix of shape (t, {width}), "
             "or one list of features for each derived feature."
         )
-    if len(reads) == 0:
+    if reads.shape[0] == 0:
         raise CostError("requires is empty. Pass the features that each derived feature reads.")
     return reads
 
 
 def _describe(value: Any) -> str:
-    return f"an array of {value.dtype} {value.shape}" if isinstance(value, np.ndarray) else format_value(value)
+    return f"an array of {value.dtype} {value.shape}" if hasattr(value, "dtype") else format_value(value)
 
 
-def _units_as_bundles(units: Units, reads: np.ndarray, used_names: set[str]) -> tuple[Bundle, ...]:
-    needs = reads.astype(np.float32) @ units.requirement > 0
+def _units_as_bundles(units: Units, reads: csr_array, used_names: set[str]) -> tuple[Bundle, ...]:
+    needs = (reads @ units.requirement).astype(bool).tocsc()
+    needs.sort_indices()
+    features = needs.indices.tolist()
+    members = [tuple(features[first:last]) for first, last in pairwise(needs.indptr.tolist())]
     return tuple(
-        Bundle(_unused_name(name, used_names), tuple(np.flatnonzero(needed).tolist()), cost)
-        for name, cost, needed in zip(units.names, units.costs.tolist(), needs.T, strict=True)
-        if needed.any()
+        Bundle(_unused_name(name, used_names), those, cost)
+        for name, cost, those in zip(units.names, units.costs.tolist(), members, strict=True)
+        if those
     )
 
 

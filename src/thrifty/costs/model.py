@@ -27,12 +27,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from thrifty.costs import derivation
 from thrifty.costs.declaration import Declaration
 from thrifty.costs.errors import prefix_errors
 from thrifty.costs.units import Units
 from thrifty.exceptions import CostError
+
+_MAX_DENSE_CELLS = 2**28
 
 
 class CostModel:
@@ -77,7 +80,9 @@ class CostModel:
     unit_costs : ndarray of shape (n_units,)
         Cost of each unit; read-only.
     requirement : ndarray of bool, shape (n_features, n_units)
-        Units that each feature requires; read-only.
+        Units that each feature requires; read-only. It is built on each access, for small models.
+    sparse_requirement : scipy.sparse.csr_array of bool, shape (n_features, n_units)
+        The same as a sparse matrix, for models of any size.
 
     Examples
     --------
@@ -174,7 +179,17 @@ class CostModel:
     @property
     def requirement(self) -> np.ndarray:
         """Units that each feature requires: boolean, read-only, shape (n_features, n_units)."""
-        return self._units.requirement
+        n_cells = self.n_features * len(self.unit_names)
+        if n_cells > _MAX_DENSE_CELLS:
+            raise CostError(f"requirement would have {n_cells} cells. Read sparse_requirement instead.")
+        dense = self._units.requirement.toarray()
+        dense.setflags(write=False)
+        return dense
+
+    @property
+    def sparse_requirement(self) -> csr_array:
+        """Units that each feature requires, as a sparse matrix: boolean, shape (n_features, n_units)."""
+        return self._units.requirement.copy()
 
     def of(self, mask: Any) -> Any:
         """Return the cost of acquiring the features where a boolean mask is True.
@@ -241,7 +256,7 @@ class CostModel:
 
         Parameters
         ----------
-        requires : ndarray of bool, shape (t, n_features), or sequence of t sequences
+        requires : ndarray or sparse array of bool, shape (t, n_features), or sequence of t sequences
             Features that each derived feature reads: one row of the matrix, or one sequence of names or column
             indices, per derived feature.
         evaluation_costs : float or array-like of shape (t,)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import defaultdict
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from thrifty.costs.declaration import parse_name, parse_price
+from thrifty.costs.declaration import first_repeated, parse_name, parse_price
 from thrifty.costs.errors import prefix_errors
 from thrifty.costs.model import CostModel
 from thrifty.exceptions import CostError
@@ -33,17 +35,16 @@ def parse_csv(text: str) -> dict[str, Any]:
         rows = [_parse_row(reader.line_num, columns, cells) for cells in reader if any(cells)]
     except csv.Error as error:
         raise CostError(f"line {reader.line_num}: {error}. Correct the CSV.") from None
-    bundles = {bundle for row in rows for bundle in row.bundles}
-    _refuse_bad_rows(rows, bundles)
-    features = [row for row in rows if row.name not in bundles]
+    members: dict[str, list[str]] = {bundle: [] for row in rows for bundle in row.bundles}
+    _refuse_bad_rows(rows, members.keys())
+    features = [row for row in rows if row.name not in members]
+    for feature in features:
+        for bundle in feature.bundles:
+            members[bundle].append(feature.name)
     return {
         "costs": {row.name: row.price for row in features},
-        "bundles": {
-            row.name: ([feature.name for feature in features if row.name in feature.bundles], row.price)
-            for row in rows
-            if row.name in bundles
-        },
-        "requires": {row.name: row.requires for row in features},
+        "bundles": {row.name: (members[row.name], row.price) for row in rows if row.name in members},
+        "requires": {row.name: row.requires for row in features if row.requires},
         "unit": unit,
     }
 
@@ -53,9 +54,12 @@ def render_csv(model: CostModel) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("name", f"price ({_cell(model.unit)})" if model.unit else "price", "bundles", "requires"))
+    requires, bundles_of = model.requires, defaultdict(list)
+    for bundle, (members, _) in model.bundles.items():
+        for name in members:
+            bundles_of[name].append(bundle)
     for name, price in model.costs.items():
-        bundles = [bundle for bundle, (members, _) in model.bundles.items() if name in members]
-        writer.writerow((_cell(name), price, _cell(*bundles), _cell(*model.requires.get(name, ()))))
+        writer.writerow((_cell(name), price, _cell(*bundles_of.get(name, ())), _cell(*requires.get(name, ()))))
     for name, (_, price) in model.bundles.items():
         writer.writerow((_cell(name), price, "", ""))
     return text.getvalue()
@@ -107,18 +111,21 @@ def _cell(*entries: str) -> str:
     return ";".join(entries)
 
 
-def _refuse_bad_rows(rows: list[Row], bundles: set[str]) -> None:
+def _refuse_bad_rows(rows: list[Row], bundles: Collection[str]) -> None:
     """Check the rows before `CostModel` does, because only here the line numbers are known."""
-    names = [row.name for row in rows]
-    for k, row in enumerate(rows):
+    names: set[str] = set()
+    known = {row.name: "bundle" if row.name in bundles else "feature" for row in rows}
+    for row in rows:
         with prefix_errors(f"line {row.line}"):
-            if row.name in names[:k]:
+            if row.name in names:
                 raise CostError(f"the name {row.name!r} appears twice. Keep one row.")
+            names.add(row.name)
             if row.name in bundles:
                 _refuse_bad_bundle(row)
             elif row.price is not None:
                 parse_price(row.price, f"feature {row.name!r}")
-            _refuse_bad_entries(row, set(names), bundles)
+            _refuse_bad_entries(row, "bundles", row.bundles, "bundle", known)
+            _refuse_bad_entries(row, "requires", row.requires, "feature", known)
 
 
 def _refuse_bad_bundle(row: Row) -> None:
@@ -127,16 +134,13 @@ def _refuse_bad_bundle(row: Row) -> None:
         raise CostError(f"{row.name!r} is a bundle, so its bundles and requires cells must be empty. Empty them.")
 
 
-def _refuse_bad_entries(row: Row, names: set[str], bundles: set[str]) -> None:
-    for title, kind, entries, known in (
-        ("bundles", "bundle", row.bundles, names),
-        ("requires", "feature", row.requires, names - bundles),
-    ):
-        for k, entry in enumerate(entries):
-            if entry not in known:
-                raise CostError(
-                    f"{row.name!r} lists {entry!r} under {title}, but {entry!r} is not the name of a {kind}. "
-                    "Add a row with its price."
-                )
-            if entry in entries[:k]:
-                raise CostError(f"{row.name!r} lists {entry!r} twice under {title}. List it once.")
+def _refuse_bad_entries(row: Row, title: str, entries: list[str], kind: str, known: dict[str, str]) -> None:
+    """Refuse entries that are repeated, or not the name of a row of this kind; `known` tells the kind of each row."""
+    for entry in entries:
+        if known.get(entry) != kind:
+            raise CostError(
+                f"{row.name!r} lists {entry!r} under {title}, but {entry!r} is not the name of a {kind}. "
+                "Add a row with its price."
+            )
+    if (repeated := first_repeated(entries)) is not None:
+        raise CostError(f"{row.name!r} lists {repeated!r} twice under {title}. List it once.")

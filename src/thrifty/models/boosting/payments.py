@@ -54,9 +54,10 @@ class Payments(ABC):
         self._cost_model, self.ledger = cost_model, Ledger(cost_model)
         self.features: set[int] = set()
         self.spend = np.zeros(len(weight))
-        self._unit_costs, self._requirement = cost_model.unit_costs, cost_model.requirement.astype(float)
+        self._unit_costs, self._requirement = cost_model.unit_costs, cost_model.sparse_requirement.astype(float)
         self._paid = np.zeros((len(self._unit_costs), len(weight)), dtype=bool)
-        self._units_of = [np.flatnonzero(line & (self._unit_costs > 0)) for line in cost_model.requirement]
+        units = np.split(self._requirement.indices, self._requirement.indptr[1:-1])
+        self._units_of = [those[self._unit_costs[those] > 0] for those in units]
         self._charged = np.empty(len(weight), dtype=np.uint32)
         self.start_round(np.inf)
 

@@ -69,14 +69,14 @@ class Penalty(ABC):
 
     def __init__(self, cost_model: CostModel, columns: np.ndarray, topology: Topology):
         self.topology = topology
-        requirement = cost_model.requirement[columns]
+        requirement = cost_model.sparse_requirement[columns].astype(float).tocsc()
         units = np.flatnonzero(cost_model.unit_costs > 0)
-        first, count = requirement[:, units].argmax(axis=0), requirement[:, units].sum(axis=0)
+        first, count = _first_rows(requirement)[units], np.diff(requirement.indptr)[units]
         units = units[np.lexsort((cost_model.unit_costs[units], count, first))]
         unit_costs = cost_model.unit_costs[units]
         self.largest_unit_cost = float(unit_costs.max(initial=0.0))
         self.unit_costs = np.round(unit_costs / self.largest_unit_cost, DIGITS) if units.size else unit_costs
-        self.requirement = sparse.csr_array(requirement[:, units].astype(float))  # (d, u)
+        self.requirement = requirement[:, units].tocsr()  # (d, u)
 
     @abstractmethod
     def norms(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
@@ -139,6 +139,14 @@ class Penalty(ABC):
             weights = np.divide(slopes, curvature, out=np.zeros_like(weights), where=priced & (curvature > 0))
             weights /= max(weights.max(initial=0.0), np.finfo(float).tiny)
         return float(best)
+
+
+def _first_rows(matrix: sparse.csc_array) -> np.ndarray:
+    """Return the first row with an entry in each column; 0 for columns without entries."""
+    first = np.zeros(matrix.shape[1], dtype=np.int64)
+    filled = np.diff(matrix.indptr) > 0
+    first[filled] = matrix.indices[matrix.indptr[:-1][filled]]
+    return first
 
 
 class PathPenalty(Penalty):

@@ -149,8 +149,9 @@ def pose(estimator: Any, rows: Rows, validation: Any) -> Problem:
 
 def _private(cost_model: CostModel) -> np.ndarray:
     """Mark the columns that share no unit with other columns."""
-    shared = cost_model.requirement.sum(axis=0) > 1
-    return np.logical_not(cost_model.requirement[:, shared].any(axis=1))
+    requirement = cost_model.sparse_requirement
+    shared = requirement.sum(axis=0) > 1
+    return np.logical_not(requirement @ shared)
 
 
 def _refuse_missing_classes(estimator: Any, targets: np.ndarray) -> None:

@@ -105,7 +105,7 @@ class BoostedFeatureMap:
         if self.forest.n_outputs == self.forest.n_trees:
             return trees
         n_values = self.forest.n_outputs // self.forest.n_trees
-        return trees.derive(np.eye(self.forest.n_trees, dtype=bool).repeat(n_values, axis=0), 0.0)
+        return trees.derive([[tree] for tree in range(self.forest.n_trees) for _ in range(n_values)], 0.0)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         BoostedFeatureMap.__init__(self, state["forest"], evaluation_costs=state["evaluation_costs"])

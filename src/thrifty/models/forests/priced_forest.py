@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from thrifty.costs import CostModel
 from thrifty.costs.money import to_ticks
@@ -56,9 +57,9 @@ class PricedForest:
         self.units = self._unit_arrays(checked_evaluation_costs(evaluation_costs, forest.n_trees))
 
     def _unit_arrays(self, evaluation_costs: np.ndarray) -> UnitArrays:
-        requirement, n_units = self.cost_model.requirement, len(self.cost_model.unit_costs)
+        requirement, n_units = self.cost_model.sparse_requirement, len(self.cost_model.unit_costs)
         ticks, scale = to_ticks(np.concatenate([self.cost_model.unit_costs, evaluation_costs]))
-        payer_at, payer = _index_lists(requirement.T)
+        payer_at, payer = _index_lists(requirement.T.tocsr())
         bill_at, bill = _index_lists(requirement)
         return UnitArrays(
             ticks=ticks[:n_units].copy(),
@@ -212,7 +213,6 @@ def _by_query(qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return order, np.append(starts, len(qid))
 
 
-def _index_lists(marks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns that are marked in each row, all in one array, and where each row starts in this array."""
-    rows, columns = np.nonzero(marks)
-    return np.searchsorted(rows, np.arange(len(marks) + 1)), columns.astype(np.uint32)
+def _index_lists(marks: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each row starts in an array of the columns that are marked, row by row, and this array."""
+    return marks.indptr.astype(np.int64), marks.indices.astype(np.uint32)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.costs import CostModel
+from thrifty.costs.units import marks_of
 from thrifty.kernels.policies import FactorPrices
 from thrifty.models.rebuilt import Rebuilt
 
@@ -124,7 +125,8 @@ class Factors(Rebuilt):
     @cached_property
     def free(self) -> np.ndarray:
         """The factors that cost nothing; every row has them from the start."""
-        return np.flatnonzero(self.ticks(np.eye(len(self), dtype=bool)) == 0)
+        own, shared, requires = self._unit_ticks
+        return np.flatnonzero(own + requires @ shared == 0)
 
     @cached_property
     def prices(self) -> FactorPrices:
@@ -143,10 +145,10 @@ class Factors(Rebuilt):
     @cached_property
     def _unit_ticks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ticks of the units that only one factor requires, by factor; ticks of shared units; who requires these."""
-        of_columns = self.cost_model.requirement
-        requirement = np.array([of_columns[list(group)].any(axis=0) for group in self.groups], dtype=float)
+        members = marks_of(self.groups, shape=(len(self), self.cost_model.n_features))
+        requirement = (members @ self.cost_model.sparse_requirement).astype(float)
         shared, ticks = requirement.sum(axis=0) > 1, self.cost_model._units.ticks
-        return requirement[:, ~shared] @ ticks[~shared], ticks[shared], requirement[:, shared]
+        return requirement[:, ~shared] @ ticks[~shared], ticks[shared], requirement[:, shared].toarray()
 
 
 def _default_groups(cost_model: CostModel) -> list[tuple[int, ...]]:

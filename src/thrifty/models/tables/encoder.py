@@ -168,7 +168,7 @@ class TableEncoder(DerivedColumns):
         """Return the costs of the derived columns: each requires the units of its raw column."""
         if self.one_to_one:
             return raw
-        return raw.derive(self.source_[:, None] == np.arange(len(self.fields_)), 0.0, self.labels)
+        return raw.derive(self.source_[:, None].tolist(), 0.0, self.labels)
 
     def derivation(self, raw: CostModel) -> Derivation:
         """Return which raw column, of those with these costs, each derived column is computed from."""
