@@ -22,7 +22,8 @@ ERRORS = {
     "negative": (lambda: CostModel({"a": -1.0}), f"the price of feature 'a' is -1.0. {A_PRICE}"),
     "nan": (lambda: CostModel([1, np.nan]), f"the price of feature 1 is nan. {A_PRICE}"),
     "inf": (lambda: CostModel(np.array([np.inf])), f"the price of feature 0 is inf. {A_PRICE}"),
-    "huge": (lambda: CostModel([10**400]), f"the price of feature 0 is {10**400}. {A_PRICE}"),
+    "huge": (lambda: CostModel([10**400]), f"the price of feature 0 is 1{'0' * 17}...{'0' * 19}. {A_PRICE}"),
+    "very huge": (lambda: CostModel([10**5000]), f"the price of feature 0 is an integer of 16610 bits. {A_PRICE}"),
     "text": (lambda: CostModel({"a": "1"}), f"the price of feature 'a' is '1'. {A_PRICE}"),
     "bool": (lambda: CostModel([True]), f"the price of feature 0 is True. {A_PRICE}"),
     "numpy bool": (lambda: CostModel(np.array([True])), f"the price of feature 0 is True. {A_PRICE}"),
@@ -45,7 +46,7 @@ ERRORS = {
     ),
     "name twice": (
         lambda: CostModel(pd.Series([1.0, 2.0], index=["a", "a"])),
-        "the feature name 'a' appears twice. Give every feature a different name.",
+        "the feature name 'a' appears twice. Give each feature its own name.",
     ),
     "no price at all": (
         lambda: CostModel({"a": None, "b": 1.0}),
@@ -145,7 +146,7 @@ ERRORS = {
     ),
     "derive name twice": (
         lambda: MODEL.derive([[0], [1]], 1.0, names=["t", "t"]),
-        "the feature name 't' appears twice. Give every feature a different name.",
+        "the feature name 't' appears twice. Give each feature its own name.",
     ),
     "derive price": (
         lambda: MODEL.derive([[0], [1]], [1.0, -1.0]),

@@ -130,6 +130,7 @@ def test_a_file_is_replaced(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+A_PLAIN_NUMBER = "is not a plain decimal number. Write it with digits only."
 A_PRICE = "A price must be a finite number, 0 or more."
 A_FEATURE = "Pass the name of a feature, or its index from 0 to 0."
 KEYS = "Expected features, bundles, requires, unit."
@@ -147,7 +148,14 @@ ERRORS = [
     (".csv", "name,price\na,1\nb,2\na,3\n", "line 4: the name 'a' appears twice. Keep one row."),
     (".csv", "name,price\na,1\nb,cheap\n", f"line 3: the price of feature 'b' is 'cheap'. {A_PRICE}"),
     (".csv", "name,price\n\na,-1\n", f"line 3: the price of feature 'a' is -1.0. {A_PRICE}"),
-    (".csv", "name,price\na,nan\n", f"line 2: the price of feature 'a' is nan. {A_PRICE}"),
+    (".csv", "name,price\na,1_000\n", f"line 2: the price of feature 'a' is '1_000'. {A_PRICE}"),
+    (".csv", "name,price\na,٣\n", f"line 2: the price of feature 'a' is '٣'. {A_PRICE}"),
+    (".toml", "[features]\na = '1_000'\n", f"the price of feature 'a' is '1_000'. {A_PRICE}"),
+    (".yaml", "features: {a: '٣'}\n", f"the price of feature 'a' is '٣'. {A_PRICE}"),
+    (".yaml", "features:\n  a: 1_000\n", f"line 2: '1_000' {A_PLAIN_NUMBER}"),
+    (".yaml", "features:\n  a: 010\n", f"line 2: '010' {A_PLAIN_NUMBER}"),
+    (".yaml", "features:\n  a: 1:30\n", f"line 2: '1:30' {A_PLAIN_NUMBER}"),
+    (".csv", "name,price\na,nan\n", f"line 2: the price of feature 'a' is 'nan'. {A_PRICE}"),
     (
         ".csv",
         "name,price\na,\n",
@@ -222,7 +230,7 @@ ERRORS = [
     (".yaml", "features:\n  a: 1\n  b: 2\n  a: 3\n", "line 4: the key 'a' appears twice. Keep one."),
     (".yaml", "features:\n  a: 1\n  no: 2\n", "line 3: YAML does not read the key 'no' as text. Put it in quotes."),
     (".yaml", "features:\n  a: 1\nbundles:\n", "bundles is None. Expected a table with one entry per name."),
-    (".yaml", "features: &x\n  a: *x\n", f"the price of feature 'a' is {{'a': {{...}}}}. {A_PRICE}"),
+    (".yaml", "features: &x\n  a: *x\n", f"the price of feature 'a' is {{'a': {{'a': {{...}}}}}}. {A_PRICE}"),
 ]
 
 
@@ -241,6 +249,55 @@ def test_error_message_of_invalid_yaml_is_one_line_with_position(tmp_path):
     with pytest.raises(CostError, match=r"costs.yaml: .* line 3, column 2.*\. Correct the YAML\.$") as caught:
         CostModel.from_file(path)
     assert "\n" not in str(caught.value)
+
+
+DEEP = 100_000
+TOO_DEEP = "is nested too deeply. A price list has at most four levels."
+A_LONG_NAME = "n" * 200_000
+BOMBS = {
+    "nested lists in TOML": (".toml", f"features = {'[' * DEEP}{']' * DEEP}", f"the TOML {TOO_DEEP}"),
+    "nested tables in TOML": (".toml", f"features = {'{a = ' * DEEP}1{'}' * DEEP}", f"the TOML {TOO_DEEP}"),
+    "long key in TOML": (".toml", f"{'a.' * DEEP}a = 1", f"the TOML {TOO_DEEP}"),
+    "long quoted key in TOML": (".toml", "['a'" + DEEP * ' . "a"' + "]", f"the TOML {TOO_DEEP}"),
+    "nested lists in YAML": (".yaml", f"features: {'[' * DEEP}{']' * DEEP}", f"the YAML {TOO_DEEP}"),
+    "nested blocks in YAML": (".yaml", f"features: \n{'- ' * DEEP}", f"the YAML {TOO_DEEP}"),
+    "long integer in TOML": (".toml", f"[features]\na = {'9' * 5000}", "Exceeds the limit"),
+    "long integer in YAML": (".yaml", f"features: {{a: {'9' * 5000}}}", "Exceeds the limit"),
+    "not a date in YAML": (".yaml", "features: {a: 2026-99-99}", "month must be in 1..12. Correct the YAML."),
+    "long name in TOML": (".toml", f"[features]\n{A_LONG_NAME} = -1", "the price of feature 'nnn"),
+    "long name in YAML": (".yaml", f"features: {{? {A_LONG_NAME} : -1}}", "the price of feature 'nnn"),
+    "long digits in CSV": (".csv", f"name,price\na,{'1' * 130_000}x", "line 2: the price of feature 'a' is '111"),
+    "long cell in CSV": (".csv", f"name,price\n{A_LONG_NAME},1", "line 2: field larger than field limit (131072)."),
+    "unknown alias in YAML": (".yaml", f"features: *{A_LONG_NAME}", "found undefined alias"),
+    "repeated lists in YAML": (
+        ".yaml",
+        f"features: {{a: 1}}\nrequires:\n  a: &a [{'a, ' * 2000}]\n" + "".join(f"  b{k}: *a\n" for k in range(2000)),
+        "aliases repeat its lists too often. Write a smaller price list.",
+    ),
+    "alias bomb in YAML": (
+        ".yaml",
+        "features:\n  x0: &x0 [1, 1]\n" + "".join(f"  x{k}: &x{k} [*x{k - 1}, *x{k - 1}]\n" for k in range(1, 50)),
+        "the price of feature 'x0' is [1, 1].",
+    ),
+    "alias bomb as a member in YAML": (
+        ".yaml",
+        "features: {a: 1}\nbundles:\n  p:\n    price: 1\n    members:\n    - &x0 [1, 1]\n"
+        + "".join(f"    - &x{k} [*x{k - 1}, *x{k - 1}]\n" for k in range(1, 18)),
+        "bundle 'p' lists [1, 1], which is not a feature.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("suffix", "text", "message"), BOMBS.values(), ids=BOMBS)
+def test_error_message_of_a_malicious_file_is_one_short_line(tmp_path, suffix, text, message):
+    path = tmp_path / f"costs{suffix}"
+    path.write_text(text)
+    with pytest.raises(CostError) as caught:
+        CostModel.from_file(path)
+    error = str(caught.value).removeprefix(f"{path}: ")
+    assert error.startswith(message)
+    assert len(error) < 500
+    assert error.isprintable()
 
 
 def test_files_that_cannot_be_used(tmp_path):

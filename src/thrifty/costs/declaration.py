@@ -20,7 +20,6 @@ import numpy as np
 from thrifty.costs.errors import format_value
 from thrifty.exceptions import CostError
 
-
 _NONE: frozenset[int] = frozenset()
 
 
@@ -72,10 +71,10 @@ class Declaration:
     def __post_init__(self) -> None:
         if len(self.column_of) < len(self.labels):
             repeated = next(name for j, name in enumerate(self.labels) if self.column_of[name] != j)
-            raise CostError(f"the feature name {repeated!r} appears twice. Give every feature a different name.")
+            raise CostError(f"the feature name {format_value(repeated)} appears twice. Give each feature its own name.")
         for bundle in self.bundles:
             if bundle.name in self.column_of:
-                raise CostError(f"bundle {bundle.name!r} has the name of a feature. Rename the bundle.")
+                raise CostError(f"bundle {format_value(bundle.name)} has the name of a feature. Rename the bundle.")
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -111,8 +110,8 @@ class Declaration:
         """Return the column indices of several features; raise a CostError if one appears twice."""
         columns = self.columns(features, source)
         if len({*columns}) < len(columns):
-            repeated = first_repeated(columns)
-            raise CostError(f"{source} lists {self.names_or_indices([repeated])[0]!r} twice. List every feature once.")
+            [repeated] = self.names_or_indices([first_repeated(columns)])
+            raise CostError(f"{source} lists {format_value(repeated)} twice. List every feature once.")
         return columns
 
     def names_or_indices(self, columns: Iterable[int]) -> tuple[Any, ...]:
@@ -176,7 +175,7 @@ class Declaration:
         return cls.parse(
             own if names is None else dict(zip(names.tolist(), own, strict=True)),
             dict(zip(bundle_names.tolist(), contents, strict=True)),
-            dict(zip(range(len(own)), _parts(requires, n_requires), strict=True)),
+            {j: those for j, those in enumerate(_parts(requires, n_requires)) if those},
             unit,
         )
 
@@ -187,7 +186,7 @@ class Declaration:
         members = self.distinct_columns(content[0], source)
         if not members:
             raise CostError(f"{source} is empty. List its members, or leave the bundle out.")
-        return Bundle(parse_name(name), tuple(sorted(members)), parse_price(content[1], source))
+        return Bundle(parse_name(name), tuple(sorted(members)), parse_price(content[1], "bundle", name))
 
     def _parse_requires(self, items: Iterable[tuple[Any, Any]]) -> tuple[tuple[int, ...], ...]:
         requires: list[tuple[int, ...]] = [()] * len(self.prices)
@@ -230,9 +229,9 @@ def parse_name(name: Any) -> str:
     raise CostError(f"{format_value(name)} is not a name. Name features and bundles with non-empty text.")
 
 
-def parse_price(value: Any, owner: str) -> float:
+def parse_price(value: Any, kind: str, name: Any) -> float:
     """Return a price as a float; raise a CostError that names its owner if it is not a finite number >= 0."""
-    if type(value) is float or isinstance(value, Real | Decimal) and not isinstance(value, bool):
+    if type(value) is float or (isinstance(value, Real | Decimal) and not isinstance(value, bool)):
         try:
             # Convert float32 through text, because 0.1 as float32 would become 0.10000000149 as float64.
             price = float(str(value) if isinstance(value, np.floating) and not isinstance(value, float) else value)
@@ -240,12 +239,14 @@ def parse_price(value: Any, owner: str) -> float:
             price = math.inf
         if 0 <= price < math.inf:
             return abs(price)  # turns -0.0 into 0.0
+    owner = f"{kind} {format_value(name)}"
     raise CostError(f"the price of {owner} is {format_value(value)}. A price must be a finite number, 0 or more.")
 
 
 def _parse_costs(costs: Any) -> tuple[tuple[str, ...] | None, tuple[float | None, ...]]:
     if isinstance(costs, str | os.PathLike):
-        raise CostError(f"costs is {format_value(costs)}. To read a file, pass CostModel.from_file({str(costs)!r}).")
+        advice = f"To read a file, pass CostModel.from_file({format_value(str(costs))})."
+        raise CostError(f"costs is {format_value(costs)}. {advice}")
     try:
         names, values = _named(costs) if hasattr(costs, "items") else (None, list(costs))
     except TypeError:
@@ -254,7 +255,7 @@ def _parse_costs(costs: Any) -> tuple[tuple[str, ...] | None, tuple[float | None
         raise CostError("costs is empty. Pass one price per feature.")
     labels = range(len(values)) if names is None else names
     prices = [
-        None if value is None else parse_price(value, f"feature {label!r}")
+        None if value is None else parse_price(value, "feature", label)
         for label, value in zip(labels, values, strict=True)
     ]
     return names, tuple(prices)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -83,14 +83,16 @@ def _align_by_name(declared: Declaration, columns: tuple[str, ...]) -> Declarati
     known = {*columns}
     unknown = [name for name in declared.labels if name not in known]
     if unpriced and unknown:
+        column, name = format_value(unpriced[0]), format_value(unknown[0])
         raise CostError(
-            f"costs has no price for column {format_value(unpriced[0])} of X, but one for {unknown[0]!r}, which is not "
-            "a column. Check the spelling of both names."
+            f"costs has no price for column {column} of X, but one for {name}, which is not a column. "
+            "Check the spelling of both names."
         )
     for name in unpriced:
         raise CostError(f"costs has no price for column {format_value(name)} of X. Add one, or drop the column.")
     for name in unknown:
-        raise CostError(f"costs has a price for {name!r}, which is not a column of X. Remove it, or add the column.")
+        problem = f"costs has a price for {format_value(name)}, which is not a column of X"
+        raise CostError(f"{problem}. Remove it, or add the column.")
     return declared if columns == declared.names else select(declared, columns)
 
 
@@ -109,7 +111,7 @@ def derive(
     prices = _one_per_feature(evaluation_costs, n_derived, "evaluation_costs")
     return Declaration(
         names=parsed_names,
-        prices=tuple(parse_price(p, f"derived feature {label!r}") for p, label in zip(prices, labels, strict=True)),
+        prices=tuple(map(parse_price, prices, repeat("derived feature"), labels)),
         bundles=_units_as_bundles(units, reads, {*labels}),
         requires=((),) * n_derived,
         unit=declared.unit,

@@ -10,11 +10,12 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from thrifty.costs.declaration import first_repeated, parse_name, parse_price
-from thrifty.costs.errors import prefix_errors
+from thrifty.costs.errors import format_value, prefix_errors
 from thrifty.costs.model import CostModel
 from thrifty.exceptions import CostError
 
 COLUMNS = ("name", "price", "bundles", "requires")
+PLAIN_NUMBER = re.compile(r"[+-]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][+-]?[0-9]++)?")  # `float` also accepts 1_000
 
 
 class Row(NamedTuple):
@@ -71,13 +72,13 @@ def _parse_header(header: list[str]) -> tuple[list[str], str]:
         if found := re.fullmatch(r"price\s*\((.*)\)", title, re.DOTALL):
             title, unit = "price", found[1]
         if title not in COLUMNS:
-            raise CostError(f"line 1: the column {title!r} is unknown. Use {', '.join(COLUMNS)}.")
+            raise CostError(f"line 1: the column {format_value(title)} is unknown. Use {', '.join(COLUMNS)}.")
         if title in columns:
-            raise CostError(f"line 1: the column {title!r} appears twice. Keep one.")
+            raise CostError(f"line 1: the column {format_value(title)} appears twice. Keep one.")
         columns.append(title)
     for title in ("name", "price"):
         if title not in columns:
-            raise CostError(f"line 1: the column {title!r} is missing. Name the columns in the first line.")
+            raise CostError(f"line 1: the column {format_value(title)} is missing. Name the columns in the first line.")
     return columns, unit
 
 
@@ -93,10 +94,9 @@ def _parse_row(line: int, columns: list[str], cells: list[str]) -> Row:
 
 def _parse_number(cell: str) -> Any:
     """Return a number, None for an empty cell, or the unchanged text, which `parse_price` refuses later."""
-    try:
-        return float(cell) if cell else None
-    except ValueError:
-        return cell
+    if not cell:
+        return None
+    return float(cell) if PLAIN_NUMBER.fullmatch(cell) else cell
 
 
 def _entries(cell: str) -> list[str]:
@@ -107,7 +107,7 @@ def _cell(*entries: str) -> str:
     for entry in entries:
         if ";" in entry or "\r" in entry or entry != entry.strip():
             problem = "it contains a semicolon or a carriage return, or begins or ends with a space"
-            raise CostError(f"CSV cannot hold {entry!r}: {problem}. Use TOML.")
+            raise CostError(f"CSV cannot hold {format_value(entry)}: {problem}. Use TOML.")
     return ";".join(entries)
 
 
@@ -118,29 +118,32 @@ def _refuse_bad_rows(rows: list[Row], bundles: Collection[str]) -> None:
     for row in rows:
         with prefix_errors(f"line {row.line}"):
             if row.name in names:
-                raise CostError(f"the name {row.name!r} appears twice. Keep one row.")
+                raise CostError(f"the name {format_value(row.name)} appears twice. Keep one row.")
             names.add(row.name)
             if row.name in bundles:
                 _refuse_bad_bundle(row)
             elif row.price is not None:
-                parse_price(row.price, f"feature {row.name!r}")
+                parse_price(row.price, "feature", row.name)
             _refuse_bad_entries(row, "bundles", row.bundles, "bundle", known)
             _refuse_bad_entries(row, "requires", row.requires, "feature", known)
 
 
 def _refuse_bad_bundle(row: Row) -> None:
-    parse_price(row.price, f"bundle {row.name!r}")
+    parse_price(row.price, "bundle", row.name)
     if row.bundles or row.requires:
-        raise CostError(f"{row.name!r} is a bundle, so its bundles and requires cells must be empty. Empty them.")
+        name = format_value(row.name)
+        raise CostError(f"{name} is a bundle, so its bundles and requires cells must be empty. Empty them.")
 
 
 def _refuse_bad_entries(row: Row, title: str, entries: list[str], kind: str, known: dict[str, str]) -> None:
     """Refuse entries that are repeated, or not the name of a row of this kind; `known` tells the kind of each row."""
+    if not entries:
+        return
+    name = format_value(row.name)
     for entry in entries:
         if known.get(entry) != kind:
-            raise CostError(
-                f"{row.name!r} lists {entry!r} under {title}, but {entry!r} is not the name of a {kind}. "
-                "Add a row with its price."
-            )
+            shown = format_value(entry)
+            problem = f"{name} lists {shown} under {title}, but {shown} is not the name of a {kind}"
+            raise CostError(f"{problem}. Add a row with its price.")
     if (repeated := first_repeated(entries)) is not None:
-        raise CostError(f"{row.name!r} lists {repeated!r} twice under {title}. List it once.")
+        raise CostError(f"{name} lists {format_value(repeated)} twice under {title}. List it once.")

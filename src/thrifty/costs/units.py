@@ -4,7 +4,8 @@ A row pays for a unit once. A unit that only one feature requires is private: pr
 unit that several features require is shared: it is paid as soon as the row acquires one of these features. Costs are
 counted in ticks, see `thrifty.costs.money`.
 
-Which feature requires which unit is a sparse matrix. A dense one would take 10 GB for 100,000 features with a price each.
+Which feature requires which unit is a sparse matrix. A dense one would take 10 GB for 100,000 features with a price
+each.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from thrifty.costs.declaration import Declaration
+from thrifty.costs.errors import format_value
 from thrifty.costs.money import to_ticks
 from thrifty.exceptions import CostError
 
@@ -155,6 +157,6 @@ def _refuse_unpriced(declared: Declaration, requirement: csr_array) -> None:
     for feature in np.flatnonzero(np.diff(requirement.indptr) == 0):
         label = declared.labels[feature] if declared.names else int(feature)
         raise CostError(
-            f"feature {label!r} has no price, is not in a bundle and requires nothing that has a price. "
+            f"feature {format_value(label)} has no price, is not in a bundle and requires nothing that has a price. "
             "Give it a price; pass 0 if it is free."
         )

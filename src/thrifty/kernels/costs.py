@@ -1,8 +1,8 @@
 """Cost of many acquisition masks in one pass.
 
 Shared units are bits of 64-bit words. The shared units that a row has paid are the bitwise OR of the words of its
-features. Integer additions and ORs may be done in any order, so that the compiler can use vector instructions. With very
-many features and shared units the words would be too large, so a second kernel reads lists of units.
+features. Integer additions and ORs may be done in any order, so that the compiler can use vector instructions. With
+very many features and shared units the words would be too large, so a second kernel reads lists of units.
 """
 
 import numpy as np
