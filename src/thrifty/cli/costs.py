@@ -93,8 +93,9 @@ def refuse_mismatch(model: Any, costs: Path, columns: Sequence[str], data: Path)
     """Raise ValueError unless the features of a price list are the columns of the table."""
     from thrifty.cli.tables.table_file import quoted
 
-    unpriced = [name for name in columns if name not in model.names]
-    unknown = [name for name in model.names if name not in columns]
+    priced, wanted = set(model.names), set(columns)
+    unpriced = [name for name in columns if name not in priced]
+    unknown = [name for name in model.names if name not in wanted]
     problems = [
         *([f"there is no price for {quoted(unpriced)}"] if unpriced else []),
         *([f"{quoted(unknown)} is not a column of {data}"] if unknown else []),
@@ -126,14 +127,17 @@ def as_record(model: Any) -> dict[str, Any]:
     """Return a price list as plain values, ready for JSON."""
     import numpy as np
 
-    alone = model.of(np.eye(model.n_features, dtype=bool))
+    from thrifty.costs.spreadsheets import bundles_by_member
+
+    alone = model.marginal(np.zeros(model.n_features, dtype=bool))
+    requires, bundles_of = model.requires, bundles_by_member(model)
     features = [
         {
             "name": name,
             "price": price,
             "alone": cost,
-            "bundles": [bundle for bundle, (members, _) in model.bundles.items() if name in members],
-            "requires": list(model.requires.get(name, ())),
+            "bundles": bundles_of.get(name, []),
+            "requires": list(requires.get(name, ())),
         }
         for (name, price), cost in zip(model.costs.items(), alone.tolist(), strict=True)
     ]

@@ -55,15 +55,21 @@ def render_csv(model: CostModel) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("name", f"price ({_cell(model.unit)})" if model.unit else "price", "bundles", "requires"))
-    requires, bundles_of = model.requires, defaultdict(list)
-    for bundle, (members, _) in model.bundles.items():
-        for name in members:
-            bundles_of[name].append(bundle)
+    requires, bundles_of = model.requires, bundles_by_member(model)
     for name, price in model.costs.items():
         writer.writerow((_cell(name), price, _cell(*bundles_of.get(name, ())), _cell(*requires.get(name, ()))))
     for name, (_, price) in model.bundles.items():
         writer.writerow((_cell(name), price, "", ""))
     return text.getvalue()
+
+
+def bundles_by_member(model: CostModel) -> dict[Any, list[str]]:
+    """Return the bundles of each feature that is in a bundle."""
+    bundles_of = defaultdict(list)
+    for bundle, (members, _) in model.bundles.items():
+        for feature in members:
+            bundles_of[feature].append(bundle)
+    return dict(bundles_of)
 
 
 def _parse_header(header: list[str]) -> tuple[list[str], str]:

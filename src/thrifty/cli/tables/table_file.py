@@ -52,9 +52,10 @@ class TableFile(AbstractContextManager["TableFile"], ABC):
 
     def refuse_repeated_names(self) -> None:
         """Raise ValueError if two columns have the same name."""
-        for k, name in enumerate(self.names):
-            if name in self.names[:k]:
-                raise ValueError(f"{self.place}: the column {name!r} appears twice. Rename one of them.")
+        from thrifty.costs.declaration import first_repeated
+
+        if (name := first_repeated(self.names)) is not None:
+            raise ValueError(f"{self.place}: the column {name!r} appears twice. Rename one of them.")
 
     def refuse_unknown(self, **options: str | Sequence[str] | None) -> None:
         """Raise ValueError if an option, such as ``target="age"``, names a column that the table does not have."""
