@@ -10,16 +10,10 @@ import pytest
 import xgboost
 from sklearn.base import clone
 from sklearn.ensemble import (
-    AdaBoostClassifier,
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from thrifty import CostError, CostModel, GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
@@ -43,74 +37,6 @@ def _one_thread():
     """Waiting OpenMP threads use the processor, which takes seconds if cores are shared."""
     with threadpool_limits(1, user_api="openmp"):
         yield
-
-
-def rounding_of(model):
-    return 1e-5 if isinstance(model, xgboost.XGBModel) else 1e-12
-
-
-REGRESSORS = [
-    (RandomForestRegressor(n_estimators=9, max_depth=4, random_state=0), VALUE),
-    (GradientBoostingRegressor(n_estimators=8, random_state=0), VALUE),
-    (HistGradientBoostingRegressor(max_iter=8), VALUE),
-    (HistGradientBoostingRegressor(max_iter=8, loss="poisson"), COUNT),
-    (HistGradientBoostingRegressor(max_iter=8, loss="gamma"), 1 + COUNT),
-    (lightgbm.LGBMRegressor(**quiet), VALUE),
-    (lightgbm.LGBMRegressor(objective="poisson", **quiet), COUNT),
-    (lightgbm.LGBMRegressor(objective="gamma", **quiet), 1 + COUNT),
-    (lightgbm.LGBMRegressor(objective="cross_entropy", **quiet), VALUE > 0),
-    (lightgbm.LGBMRegressor(reg_sqrt=True, **quiet), VALUE),
-    (lightgbm.LGBMRegressor(boosting_type="rf", subsample=0.5, subsample_freq=1, **quiet), VALUE),
-    (xgboost.XGBRegressor(**brief), VALUE),
-    (xgboost.XGBRegressor(objective="count:poisson", **brief), COUNT),
-    (xgboost.XGBRegressor(objective="reg:tweedie", **brief), COUNT),
-    (xgboost.XGBRegressor(objective="reg:logistic", **brief), VALUE > 0),
-    (xgboost.XGBRFRegressor(**brief), VALUE),
-]
-
-
-@pytest.mark.parametrize(("model", "y"), REGRESSORS, ids=lambda each: str(each)[:70])
-def test_regressors_predict_what_the_original_predicts(model, y):
-    budgeted = Forest.from_model(model.fit(X, y)).with_costs(PRICES)
-    np.testing.assert_allclose(budgeted.predict(X), model.predict(X), rtol=rounding_of(model), atol=rounding_of(model))
-
-
-CLASSIFIERS = [
-    RandomForestClassifier(n_estimators=9, max_depth=4, random_state=0),
-    ExtraTreesClassifier(n_estimators=9, max_depth=4, random_state=0),
-    DecisionTreeClassifier(max_depth=3),
-    AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=7, random_state=0),
-    GradientBoostingClassifier(n_estimators=8, random_state=0),
-    HistGradientBoostingClassifier(max_iter=8),
-    lightgbm.LGBMClassifier(**quiet),
-    lightgbm.LGBMClassifier(boosting_type="rf", subsample=0.5, subsample_freq=1, **quiet),
-    xgboost.XGBClassifier(**brief),
-    xgboost.XGBRFClassifier(**brief),
-]
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda model: str(model)[:60])
-def test_classifiers_predict_what_the_original_predicts(model, n_classes):
-    y = LABELS[n_classes]
-    if isinstance(model, xgboost.XGBModel):
-        y = np.unique(y, return_inverse=True)[1]
-    budgeted = Forest.from_model(model.fit(X, y)).with_costs(PRICES)
-    np.testing.assert_array_equal(budgeted.classes_, model.classes_)
-    np.testing.assert_array_equal(budgeted.predict(X), model.predict(X))
-    tolerance = max(rounding_of(model), 1e-11)  # probabilities are kept away from 0
-    np.testing.assert_allclose(budgeted.predict_proba(X), model.predict_proba(X), rtol=1e-5, atol=tolerance)
-
-
-def test_less_common_links_of_classifiers():
-    exponential = GradientBoostingClassifier(n_estimators=8, loss="exponential", random_state=0).fit(X, LABELS[2])
-    steep = lightgbm.LGBMClassifier(sigmoid=2.5, **quiet).fit(X, LABELS[2])
-    for model in (exponential, steep):
-        budgeted = Forest.from_model(model).with_costs()
-        np.testing.assert_allclose(budgeted.predict_proba(X), model.predict_proba(X), rtol=1e-10)
-    one_by_one = lightgbm.LGBMClassifier(objective="multiclassova", **quiet).fit(X, LABELS[3])
-    ours = Forest.from_model(one_by_one).with_costs().predict_proba(X)
-    np.testing.assert_allclose(ours, one_by_one.predict_proba(X), rtol=1e-10)  # their sum is not 1
 
 
 def test_rankers():

@@ -8,7 +8,6 @@ import xgboost
 from sklearn.base import clone
 from sklearn.ensemble import (
     AdaBoostClassifier,
-    AdaBoostRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -274,16 +273,9 @@ def test_column_names_are_kept():
 
 
 UNREPRESENTABLE = {
-    "linear leaves": lambda: lightgbm.LGBMRegressor(n_estimators=3, linear_tree=True, **quiet).fit(X, VALUE),
     "zero as missing": lambda: lightgbm.LGBMRegressor(n_estimators=3, zero_as_missing=True, **quiet).fit(X, VALUE),
     "missing is 0.0": lambda: xgboost.XGBRegressor(n_estimators=3, n_jobs=1, missing=0.0).fit(X, VALUE),
-    "gblinear": lambda: xgboost.XGBRegressor(n_estimators=3, n_jobs=1, booster="gblinear").fit(X, VALUE),
-    "a vector": lambda: xgboost.XGBRegressor(n_estimators=3, n_jobs=1, multi_strategy="multi_output_tree").fit(
-        X, np.c_[VALUE, VALUE]
-    ),
-    "init is": lambda: GradientBoostingRegressor(n_estimators=3, init=LinearRegression()).fit(X, VALUE),
     "made of": lambda: AdaBoostClassifier(GradientBoostingClassifier(n_estimators=2), n_estimators=2).fit(X, LABELS[2]),
-    "2 targets": lambda: RandomForestClassifier(n_estimators=2).fit(X, np.c_[LABELS[2], LABELS[3]]),
 }
 
 
@@ -298,11 +290,6 @@ def test_what_a_forest_cannot_represent_is_refused(what):
 def test_other_objects_are_refused(other):
     with pytest.raises(TypeError, match="is not a forest"):
         Forest.from_model(other)
-
-
-def test_a_weighted_median_of_trees_is_refused():
-    with pytest.raises(TypeError, match="AdaBoostRegressor"):
-        Forest.from_model(AdaBoostRegressor(n_estimators=2).fit(X, VALUE))
 
 
 @pytest.mark.parametrize("model", [RandomForestRegressor(), lightgbm.LGBMRegressor(), xgboost.XGBRegressor()], ids=repr)

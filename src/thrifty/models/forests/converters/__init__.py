@@ -45,12 +45,23 @@ READERS: dict[tuple[str, str], Callable[[Any], Forest]] = {
 }
 
 
+REASONS = {
+    ("sklearn", "AdaBoostRegressor"): "predicts a weighted median of its trees, and a Forest predicts a sum",
+    ("sklearn", "IsolationForest"): "predicts from the lengths of paths, and a Forest from the values of leaves",
+    ("sklearn", "RandomTreesEmbedding"): "returns the leaves themselves, and a Forest the sum of their values",
+}  # why some forests cannot be read
+
+
 def reader_of(model: Any) -> Callable[[Any], Forest] | None:
     """Return the function that reads the trees of such a model, fitted or not; None if there is no such function."""
     if isinstance(getattr(model, "forest_", None), Forest):
         return thrifty_estimator
-    ancestry = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(model).__mro__]
-    return next((READERS[kind] for kind in ancestry if kind in READERS), None)
+    return next((READERS[kind] for kind in _ancestry(model) if kind in READERS), None)
+
+
+def _ancestry(model: Any) -> list[tuple[str, str]]:
+    """Return the package and the name of the class of a model and of all its base classes."""
+    return [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(model).__mro__]
 
 
 def is_fitted(model: Any) -> bool:
@@ -109,6 +120,8 @@ def convert(model: Any) -> Forest:
     Traceback (most recent call last):
     TypeError: 'forest' is not a forest. Pass a Forest, or a fitted forest of scikit-learn, LightGBM or XGBoost.
     """
+    for reason in (REASONS[kind] for kind in _ancestry(model) if kind in REASONS):
+        raise TypeError(f"{type(model).__name__} is not a forest that can be read: it {reason}.")
     if (read := reader_of(model)) is None:
         shown = model if isinstance(model, str | int | float) else type(model)
         raise TypeError(

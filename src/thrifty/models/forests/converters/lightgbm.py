@@ -13,7 +13,7 @@ import numpy as np
 
 from thrifty.models.forests.forest import LEAF, Forest, Tree
 from thrifty.models.forests.levels import CategoryLevels
-from thrifty.models.forests.task import Task
+from thrifty.models.forests.task import Kind, Task
 
 ZERO_BOUND = float(np.float32(1e-35))  # LightGBM treats a value x with abs(x) <= ZERO_BOUND as 0
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of `decision_type`
@@ -23,6 +23,7 @@ LINKS = {
     "cross_entropy": "logit",
     "cross_entropy_lambda": "softplus",
 }
+CLASS_LINKS = {"binary": "identity", "multiclass": "identity", "multiclassova": "one against rest"}
 
 
 def estimator(model: Any) -> Forest:
@@ -31,7 +32,7 @@ def estimator(model: Any) -> Forest:
 
 
 def booster(model: Any, classes: Any = None) -> Forest:
-    """Read a Booster. The sum of the outputs is ``predict(raw_score=True)``."""
+    """Read a Booster. The sum of the outputs is ``predict(raw_score=True)``; boosting_type='rf' then averages it."""
     text, _, settings = model.model_to_string().partition("end of trees")
     head, *blocks = text.split("\nTree=")
     header = _fields(head)
@@ -75,16 +76,20 @@ def _task(objective: str, n_scores: int, classes: Any, n_averaged: int) -> Task:
     """Return the task of a model, which averages so many rounds, or none if it adds them."""
     name, *options = objective.split()
     given = dict(option.split(":") for option in options if ":" in option)
-    if classes is None and name not in ("binary", "multiclass", "multiclassova"):
-        ranks = name in ("lambdarank", "rank_xendcg")
+    scale = 1.0 / max(n_averaged, 1)
+    if classes is None and name not in CLASS_LINKS:
+        kind: Kind = "ranking" if name in ("lambdarank", "rank_xendcg") else "regression"
         link = "root" if "sqrt" in options else LINKS.get(name, "identity")
-        return Task(
-            "ranking" if ranks else "regression", link=link, scale=1 / max(n_averaged, 1), averaged=n_averaged > 0
+        return Task(kind, link=link, scale=scale, averaged=n_averaged > 0)
+    if name not in (*CLASS_LINKS, "cross_entropy"):
+        raise ValueError(
+            f"LightGBM: the classifier was trained with the objective {name!r}, which does not give probabilities. "
+            "Pass its booster_, whose predictions are the raw scores."
         )
     return Task(
         "classification",
-        link="one against rest" if name == "multiclassova" else "identity",
-        scale=float(given.get("sigmoid", 1.0)) / max(n_averaged, 1),
+        link=CLASS_LINKS.get(name, "identity"),
+        scale=scale * float(given.get("sigmoid", 1.0)),
         classes=tuple(range(max(n_scores, 2)) if classes is None else np.asarray(classes).tolist()),
         averaged=n_averaged > 0,
     )

@@ -21,6 +21,10 @@ LINKS = {
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), "log"),
     "reg:logistic": "logit",
 }
+CLASS_LINKS = {
+    **dict.fromkeys(("binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"), "identity"),
+    "binary:hinge": "hinge",
+}
 
 
 def estimator(model: Any) -> Forest:
@@ -35,14 +39,14 @@ def estimator(model: Any) -> Forest:
 def booster(model: Any, classes: Any = None, averaged: bool = False) -> Forest:
     """Read a Booster. Base plus outputs is ``predict(output_margin=True)``."""
     learner = json.loads(model.save_raw("json"))["learner"]
+    _refuse_unsupported(learner)
     boosted, parameters = learner["gradient_booster"], learner["learner_model_param"]
-    if boosted["name"] == "gblinear":
-        raise ValueError("XGBoost: booster is 'gblinear', which has no trees. Train with 'gbtree'.")
     grown = boosted.get("gbtree", boosted)["model"]
-    shares = boosted.get("weight_drop", [1.0] * len(grown["trees"]))  # tree weights of DART
-    trees = [_tree(tree, share) for tree, share in zip(grown["trees"], shares, strict=True)]
-    n_features, n_scores = int(parameters["num_feature"]), max(int(parameters[f"num_{k}"]) for k in ("class", "target"))
-    if _starts_from_prior(grown["trees"][:n_scores], parameters):
+    n_features, n_scores = int(parameters["num_feature"]), max(int(parameters["num_class"]), 1)
+    order, score_of = _evenly(grown["tree_info"], n_scores)
+    shares = boosted.get("weight_drop", [1.0] * len(order))  # tree weights of DART
+    trees = [_tree(grown["trees"][t], shares[t]) for t in order]
+    if _starts_from_prior([grown["trees"][t] for t in order[:n_scores]], parameters):
         trees = [tree._replace(expected=None) for tree in trees]  # they are not expected to move the mean
 
     def forest(base: np.ndarray) -> Forest:
@@ -50,7 +54,7 @@ def booster(model: Any, classes: Any = None, averaged: bool = False) -> Forest:
             trees,
             n_features=n_features,
             base=base,
-            score_of=grown["tree_info"],
+            score_of=score_of,
             feature_names=model.feature_names,
             task=_task(learner["objective"]["name"], n_scores, classes, averaged),
             levels=_levels(grown.get("cats", {}).get("enc", [])),
@@ -60,6 +64,31 @@ def booster(model: Any, classes: Any = None, averaged: bool = False) -> Forest:
     row = np.zeros((1, n_features))
     margin = model.inplace_predict(row, predict_type="margin", validate_features=False).reshape(1, n_scores)
     return forest((margin - forest(np.zeros(n_scores)).scores(row))[0])
+
+
+def _refuse_unsupported(learner: dict[str, Any]) -> None:
+    if learner["gradient_booster"]["name"] == "gblinear":
+        raise ValueError("XGBoost: booster is 'gblinear', which has no trees. Train with 'gbtree'.")
+    if (n_targets := int(learner["learner_model_param"]["num_target"])) > 1:
+        raise ValueError(
+            f"XGBoost: the model predicts {n_targets} targets (several labels, outputs or quantiles), but a Forest "
+            "predicts one. Train one model per target."
+        )
+    grown = learner["gradient_booster"].get("gbtree", learner["gradient_booster"])["model"]
+    if any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in grown["trees"]):
+        raise ValueError(
+            "XGBoost: a tree has a vector in each leaf, which a Forest cannot represent. Train with "
+            "multi_strategy='one_output_per_tree'."
+        )
+
+
+def _evenly(score_of: list[int], n_scores: int) -> tuple[list[int], list[int]]:
+    """Return an order in which the trees add to all scores in turn, and the score of each tree in this order.
+
+    With ``num_parallel_tree``, the trees of a round come class by class. A round of a Forest is one tree per class.
+    """
+    order = np.concatenate([np.flatnonzero(np.array(score_of) == k)[:, None] for k in range(n_scores)], axis=1).ravel()
+    return order.tolist(), [score_of[t] for t in order]
 
 
 def _starts_from_prior(first_round: list[dict[str, Any]], parameters: dict[str, str]) -> bool:
@@ -73,19 +102,21 @@ def _starts_from_prior(first_round: list[dict[str, Any]], parameters: dict[str, 
 
 def _task(objective: str, n_scores: int, classes: Any, averaged: bool) -> Task:
     family, _, _ = objective.partition(":")
+    if classes is not None and objective not in CLASS_LINKS:
+        raise ValueError(
+            f"XGBoost: the classifier was trained with the objective {objective!r}, which does not give probabilities. "
+            "Pass its get_booster(), whose predictions are the raw scores."
+        )
     if classes is not None or family in ("binary", "multi"):
         labels = range(max(n_scores, 2)) if classes is None else np.asarray(classes).tolist()
-        return Task("classification", classes=tuple(labels), averaged=averaged)
+        link = CLASS_LINKS.get(objective, "identity")
+        return Task("classification", link=link, classes=tuple(labels), averaged=averaged)
     if family == "rank":
         return Task("ranking", averaged=averaged)
     return Task(link=LINKS.get(objective, "identity"), averaged=averaged)
 
 
 def _tree(tree: dict[str, Any], share: float) -> Tree:
-    if int(tree["tree_param"]["size_leaf_vector"]) > 1:
-        raise ValueError(
-            "XGBoost: a tree has a vector in each leaf, which a Forest cannot represent. Train without this option."
-        )
     left, right, number = (np.array(tree[key]) for key in ("left_children", "right_children", "split_conditions"))
     number, missing_left = number.astype(np.float32), np.array(tree["default_left"], dtype=bool)
     swapped = np.array(tree["categories_nodes"], dtype=np.int64)
