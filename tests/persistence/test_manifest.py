@@ -1,16 +1,18 @@
 """The manifest of a model file, read without loading the model."""
 
 import json
+from dataclasses import replace
 from zipfile import ZipFile
 
 import numpy as np
 import pytest
 
 import thrifty
+from persistence.opened import sealed
 from thrifty import ASTCRegressor, CostModel
 from thrifty.exceptions import ModelFileError
 from thrifty.persistence import load, load_with_manifest, read_manifest, save
-from thrifty.persistence.archive import Archive, pack, read
+from thrifty.persistence.archive import pack, read
 from thrifty.persistence.manifest import Manifest, plain
 
 
@@ -31,7 +33,7 @@ def test_it_describes_the_model(path, models, heart):
 def test_it_is_plain_json(path):
     with ZipFile(path) as file:
         text = file.read("manifest.json").decode()
-    assert text.startswith('{\n  "format": 2,')
+    assert text.startswith('{\n  "format": 3,')
     assert json.loads(text)["sha256"] == read_manifest(path).sha256
 
 
@@ -55,44 +57,73 @@ def test_plain_values():
     assert plain(values) == {"a": None, "1": [3, True, None], "t": [1.5, None], "f": repr(len)}
 
 
+def forged(path, **changes):
+    """Write other entries into the manifest, with a correct hash."""
+    archive, manifest = read(path), read_manifest(path)
+    path.write_bytes(sealed(archive, replace(manifest, **changes)))
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"format": 3}, "has format 3, of a newer thrifty; this version reads format 2. Upgrade thrifty"),
-        ({"format": 1}, "has format 1, of an older thrifty"),
+        ({"format": 4}, "has format 4, of a newer thrifty; this version reads format 3. Upgrade thrifty"),
+        ({"format": 2}, "has format 2, of an older thrifty"),
         ({"format": 0}, "format is 0"),
         ({"format": True}, "format is True"),
         ({"format": "1"}, "format is '1'"),
-        ({"model": "CSTCClassifier"}, "describes another model"),
+        ({"format": 10**4000}, "has format a number of"),
+        ({"model": "CSTCClassifier"}, "describes another model: its model"),
         ({"model": 3}, "'model' of the manifest is missing or has the wrong type"),
-        ({"features": []}, "describes another model"),
-        ({"costs": {"features": {}}}, "describes another model"),
-        ({"costs": {}}, "describes another model"),
-        ({"sha256": "0" * 64}, "not the one that was saved"),
+        ({"features": []}, "its features are not those of the model"),
+        ({"features": [3]}, "its features are not those of the model"),
+        ({"classes": ["healthy", "ill"]}, "its classes are not those of the model"),
+        ({"costs": {"features": {}}}, "its costs are not those of the model"),
+        ({"costs": {}}, "its costs are not those of the model"),
+        ({"promise": {"budget": 1.0, "spend": 0.0}}, "its promise are not those of the model"),
+        ({"training": None}, "its training are not those of the model"),
+        ({"training": {"n_rows": 10**6, "date": "2020-01-01", "fingerprint": ""}}, "its training are not those"),
         ({"training": 3}, "'training' of the manifest is missing or has the wrong type"),
+        ({"trust": "scikit-learn"}, "manifest is wrong about trust"),
     ],
 )
-def test_a_wrong_manifest_is_refused(path, change, complaint):
+def test_a_forged_manifest_is_refused(path, change, complaint):
+    """Even with a correct hash, a manifest that describes another model is refused when it is read."""
+    forged(path, **change)
+    for reading in (load, read_manifest):
+        with pytest.raises(ModelFileError, match=complaint):
+            reading(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["features", "classes", "costs", "promise", "training", "frontier", "versions", "model"]
+)
+def test_every_entry_is_covered_by_the_hash(path, name):
     archive = read(path)
-    manifest = json.dumps(json.loads(archive.manifest) | change).encode()
-    path.write_bytes(pack(Archive(manifest, archive.model)))
-    with pytest.raises(ModelFileError, match=complaint):
+    entries = json.loads(archive.manifest)
+    entries[name] = {"features": [], "classes": [1, 2], "frontier": [], "model": "X"}.get(name, {"a": 1})
+    path.write_bytes(pack(archive._replace(manifest=json.dumps(entries).encode())))
+    for reading in (load, read_manifest):
+        with pytest.raises(ModelFileError, match="the model or its manifest is not the one that was saved"):
+            reading(path)
+
+
+def test_an_unknown_entry_is_refused(path):
+    archive = read(path)
+    path.write_bytes(pack(archive._replace(manifest=json.dumps(json.loads(archive.manifest) | {"x": 1}).encode())))
+    with pytest.raises(ModelFileError, match="entries of other names"):
         load(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b"{", b'{"format": NaN}', b"[" * 100_000])
 def test_something_that_is_not_a_manifest_is_refused(path, content):
-    path.write_bytes(pack(Archive(content, read(path).model)))
+    path.write_bytes(pack(read(path)._replace(manifest=content)))
     for reading in (load, read_manifest):
-        with pytest.raises(ModelFileError, match="manifest is not JSON"):
+        with pytest.raises(ModelFileError, match=r"manifest is not .*JSON"):
             reading(path)
 
 
 def test_another_version_of_thrifty_with_the_same_format_is_accepted(path, models, heart):
-    archive = read(path)
-    entries = json.loads(archive.manifest)
-    entries["versions"]["thrifty"] = "17.0.0"
-    path.write_bytes(pack(Archive(json.dumps(entries).encode(), archive.model)))
+    forged(path, versions={"thrifty": "17.0.0"})
     np.testing.assert_array_equal(load(path).predict(heart.X), models["tree"].predict(heart.X))
     assert isinstance(read_manifest(path), Manifest)
 

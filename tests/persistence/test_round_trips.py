@@ -6,6 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -36,6 +37,7 @@ from thrifty import (
     StaticSelectionClassifier,
     TruncatedClassifier,
 )
+from thrifty.exceptions import ModelFileError
 from thrifty.models.session import drive
 from thrifty.persistence import load, read_manifest, save
 
@@ -59,7 +61,9 @@ def fitted(estimator, n_classes=2):
 
 def assert_twins(model, twin, X, **given):
     """Compare parameters, costs, batch predictions and sessions."""
-    assert repr(twin.get_params()) == repr(model.get_params())
+    foreign = {name for name, value in model.get_params(deep=False).items() if is_learned(value)}
+    ours, theirs = ({k: v for k, v in each.get_params(False).items() if k not in foreign} for each in (model, twin))
+    assert repr(theirs) == repr(ours)
     assert twin.cost_model_ == model.cost_model_
     for cap in (None, 0.0, 3.3):
         expected, found = model.acquire(X, cap, **given), twin.acquire(X, cap, **given)
@@ -71,6 +75,11 @@ def assert_twins(model, twin, X, **given):
         ours, theirs = (drive(each.session(), values.__getitem__) for each in (model, twin))
         assert (ours.prediction, ours.exit) == (theirs.prediction, theirs.exit)
         np.testing.assert_array_equal(ours.score, theirs.score)
+
+
+def is_learned(value):
+    """Tell whether a parameter is a fitted estimator of another library, which a file holds in another form."""
+    return type(value).__module__.startswith("sklearn") and hasattr(value, "n_features_in_")
 
 
 def dynamic(**parameters):
@@ -89,13 +98,16 @@ VARIANTS = [
     AttentiveClassifier(LogisticRegression(C=0.1), costs=COSTS, boundary="constant"),
     AttentiveClassifier(GradientBoostingClassifier(n_estimators=4, max_depth=2), costs=COSTS),
     AttentiveClassifier(AdaBoostClassifier(n_estimators=4), costs=COSTS),
+    AttentiveClassifier(SVC().fit(X2, Y2), costs=COSTS),
+    AttentiveClassifier(make_pipeline(StandardScaler(), LogisticRegression()).fit(X2, Y2), costs=COSTS),
+    AttentiveClassifier(GradientBoostingClassifier(n_estimators=4, max_depth=2).fit(X2, Y2), costs=COSTS),
+    EarlyExitRanker(BOOSTED.fit(X2, Y2 == "yes"), costs=COSTS),
     TruncatedClassifier(costs=COSTS, order=range(5), n_terms=3),
     dynamic(classifier=GaussianNB()),
     dynamic(classifier=SVC()),
     dynamic(classifier=RandomForestClassifier(3, max_depth=3), policy=DecisionTreeClassifier(max_depth=3)),
     dynamic(classifier=GradientBoostingClassifier(n_estimators=3, max_depth=2)),
     dynamic(classifier=HistGradientBoostingClassifier(max_iter=3)),
-    dynamic(classifier=CalibratedClassifierCV(LinearSVC(), cv=2)),
     dynamic(masked_training=True, factors=[["a", "b"], ["c", "d"]]),
     ASTCClassifier(costs=[Decimal("1.5"), 0.25, 2, np.float32(0.1), 0.0]),
 ]
@@ -103,7 +115,8 @@ VARIANTS = [
 
 @pytest.mark.parametrize("estimator", VARIANTS, ids=lambda each: repr(each)[:70])
 def test_variants(estimator, tmp_path):
-    model, X = fitted(estimator)
+    X, y = problem(2)
+    model = estimator.fit(X, y if is_classifier(estimator) else y == "yes")
     model.acquire(X), model.session().next()  # which fill caches
     assert_twins(model, load(save(model, tmp_path / "m")), X)
 
@@ -120,6 +133,43 @@ def test_variants(estimator, tmp_path):
 def test_several_classes(estimator, tmp_path):
     model, X = fitted(estimator, n_classes=4)
     assert_twins(model, load(save(model, tmp_path / "m")), X)
+
+
+def test_the_predictor_of_a_loaded_model(tmp_path):
+    for predictor in (SVC(), LogisticRegression(), GradientBoostingClassifier(n_estimators=4, max_depth=2)):
+        model, X = fitted(AttentiveClassifier(predictor, costs=COSTS))
+        twin = load(save(model, tmp_path / "m"))
+        expected = model.estimator_.decision_function(X)
+        np.testing.assert_allclose(twin.estimator_.decision_function(X), expected, atol=1e-9)
+        np.testing.assert_array_equal(twin.estimator_.predict(X), model.estimator_.predict(X))
+
+
+def test_a_loaded_model_can_be_fitted_again(tmp_path):
+    """A fitted predictor that is a parameter is stored as its terms, and can still be wrapped."""
+    X, y = problem(2)
+    for predictor in (SVC(), make_pipeline(StandardScaler(), LogisticRegression())):
+        model = AttentiveClassifier(predictor.fit(X, y), costs=COSTS).fit(X, y)
+        again = clone(load(save(model, tmp_path / "m"))).fit(X, y)
+        np.testing.assert_allclose(again.acquire(X).score, model.acquire(X).score, atol=1e-9)
+
+
+def test_objects_of_scikit_learn_need_trust(tmp_path):
+    """A classifier without a structure in thrifty is refused, or kept for those who trust the file."""
+    model, X = fitted(dynamic(classifier=CalibratedClassifierCV(LinearSVC(), cv=2)))
+    with pytest.raises(ModelFileError, match=r"fitted CalibratedClassifierCV.*allow_scikit_learn=True"):
+        save(model, tmp_path / "m")
+    path = save(model, tmp_path / "m", allow_scikit_learn=True)
+    with pytest.raises(ModelFileError, match="If you trust its author, pass trust='scikit-learn'"):
+        load(path)
+    assert read_manifest(path).trust == "scikit-learn"
+    assert_twins(model, load(path, trust="scikit-learn"), X)
+
+
+def test_native_models_need_no_trust(tmp_path):
+    model, X = fitted(dynamic())
+    path = save(model, tmp_path / "m", allow_scikit_learn=True)
+    assert read_manifest(path).trust is None
+    assert_twins(model, load(path), X)
 
 
 def test_converted_forests(tmp_path):

@@ -34,10 +34,22 @@ from thrifty.costs.declaration import Declaration
 from thrifty.costs.errors import prefix_errors
 from thrifty.costs.units import Units
 from thrifty.exceptions import CostError
+from thrifty.stored import Array, Lengths, OrNone, Text, Texts, stored
 
 _MAX_DENSE_CELLS = 2**28
 
 
+@stored(
+    prices=Array("float64", "n_features", low=0),  # NaN: the feature has no price of its own
+    names=OrNone(Texts("n_features")),
+    bundle_prices=Array("float64", "n_bundles", low=0, finite=True),
+    bundle_names=Texts("n_bundles"),
+    members=Array("int64", "n_listed", low=0, below="n_features"),
+    n_members=Lengths("n_bundles", total="n_listed"),
+    requires=Array("int64", "n_required", low=0, below="n_features"),
+    n_requires=Lengths("n_features", total="n_required"),
+    unit=Text(),
+)
 class CostModel:
     """Cost of acquiring a set of features.
 
@@ -400,7 +412,9 @@ class CostModel:
 
         return write(self, Path(path))
 
-    # Immutable value: comparison, copies and pickles
+    # Immutable value: comparison, copies, pickles and model files
+
+    _stored_once = True
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"CostModel is frozen: {name!r} cannot be set. Create a new CostModel.")

@@ -21,6 +21,7 @@ from thrifty.models.rows import Rows, as_counts, checked_queries, checked_target
 from thrifty.models.session import Feature, Session
 from thrifty.models.soundness import require
 from thrifty.models.training_record import Training
+from thrifty.stored import Labels, Maybe, Structure, Whole, register, stored
 
 FLOATS = [np.float64, np.float32]
 
@@ -47,6 +48,12 @@ class Run(NamedTuple):
     exit: np.ndarray
 
 
+@stored(
+    n_features_in_=Whole(1),
+    feature_names_in_=Maybe(Labels("n_features_in_")),
+    cost_model_=Structure(CostModel),
+    training_=Structure(Training),
+)
 class BudgetedEstimator(BaseEstimator, ABC):
     """Base of every estimator that charges for what it acquires.
 
@@ -67,6 +74,10 @@ class BudgetedEstimator(BaseEstimator, ABC):
     training_: Training
     n_features_in_: int
     _accepts_sparse = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        register(cls)
 
     # What a subclass provides
 
@@ -193,19 +204,20 @@ class BudgetedEstimator(BaseEstimator, ABC):
     def refuse_unsound(self) -> None:
         """Raise ValueError unless the fitted model is complete and consistent.
 
-        A model file may have been damaged or altered. So ``thrifty.load`` calls this before it returns a model, and
-        kernels may then follow the indices in the model without checking them. A subclass checks its own structure
-        after ``super().refuse_unsound()``.
+        A model file may have been altered. So ``thrifty.load`` calls this before it returns a model, and kernels may
+        then follow the indices in the model without checking them. The types and shapes of stored attributes have been
+        checked already. A subclass compares its parts after ``super().refuse_unsound()``; it must not run them.
         """
-        shadowed = [name for name in vars(self) if callable(getattr(type(self), name, None))]
-        require(not shadowed, f"it has values in place of its methods {shadowed}")
-        missing = set(type(self)._get_param_names()) - set(vars(self))
-        require(not missing, f"it lacks the parameters {sorted(missing)}")
-        require(isinstance(self.cost_model_, CostModel), "its costs are not a CostModel")
         require(self.cost_model_.n_features == self.n_features_in_, "its costs are for another number of columns")
         names = getattr(self, "feature_names_in_", None)
         require(names is None or tuple(names) == self.cost_model_.names, "its costs are for columns of other names")
-        require(isinstance(self.training_, Training) and self.training_.is_valid, "it has no record of its training")
+
+    def _state_to_store(self) -> dict[str, Any]:
+        """Return the parameters and the fitted attributes for a model file, without objects of other libraries."""
+        return dict(vars(self))
+
+    def _complete_loaded(self) -> None:
+        """Set the attributes of a loaded model that its file does not hold, because others determine them."""
 
     # For subclasses: fitting
 

@@ -3,7 +3,23 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from thrifty.stored import MappingOf, Number, OrNone, Parameter, Text, Whole, stored
 
+
+@stored(
+    budget=OrNone(Number()),
+    cap=OrNone(Number()),
+    unit=Text(),
+    spend=Number(),
+    spend_bound=Number(),
+    confidence=Number(),
+    scoring=Text(),
+    score=Number(),
+    score_error=Number(),
+    method=Text(),
+    parameters=MappingOf(Parameter()),
+    n_rows=Whole(0),
+)
 @dataclass(frozen=True)
 class Promise:
     """The terms on which a search chose a model, and what cross-validation measured.

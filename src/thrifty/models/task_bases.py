@@ -10,7 +10,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from thrifty.metrics.scoring import scorer_of
 from thrifty.models.base import BudgetedEstimator
-from thrifty.models.soundness import is_array, require
+from thrifty.models.soundness import require
+from thrifty.stored import Labels, stored
 
 
 class BudgetedRegressor(RegressorMixin, BudgetedEstimator):
@@ -38,6 +39,7 @@ class BudgetedRegressor(RegressorMixin, BudgetedEstimator):
         return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
 
 
+@stored(classes_=Labels("n_classes"))
 class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
     """Base of classifiers: scores are log-odds, one for two classes, otherwise one per class.
 
@@ -120,7 +122,7 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
         super().refuse_unsound()
-        require(is_array(self.classes_, len(self.classes_)) and len(self.classes_) > 1, "it has fewer than two classes")
+        require(len(self.classes_) > 1, "it has fewer than two classes")
 
     def _probabilities(self, score: np.ndarray) -> np.ndarray:
         """Return the probabilities (n, n_classes) that scores stand for."""

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from thrifty.stored import Text, Whole, stored
+
 MAX_BYTES = 2**25  # a hash of more bytes would take long compared with a fast fit
 _with_fingerprint: ContextVar[bool] = ContextVar("with_fingerprint", default=True)
 
 
+@stored(n_rows=Whole(0), date=Text(), fingerprint=Text())
 @dataclass(frozen=True)
 class Training:
     """When and on what data a model was fitted.
@@ -42,12 +45,6 @@ class Training:
     n_rows: int
     date: str
     fingerprint: str
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether the values have the types that they should have; a loaded record may not."""
-        texts = isinstance(self.date, str) and isinstance(self.fingerprint, str)
-        return texts and isinstance(self.n_rows, int) and self.n_rows >= 0
 
     @classmethod
     def on(cls, X: Any, y: np.ndarray) -> Training:

@@ -6,23 +6,22 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import sklearn
-import skops
 
 import thrifty
 from thrifty.costs import CostModel
 from thrifty.costs.documents import arguments_of, document_of
-from thrifty.exceptions import CostError
 from thrifty.models.base import BudgetedEstimator
+from thrifty.persistence.documents import parsed, written
 from thrifty.persistence.errors import refuse_unless
+from thrifty.stored.medium import shown
 
-FORMAT = 2  # files of format 1 name classes in modules that have moved
+FORMAT = 3  # files of formats 1 and 2 hold objects of skops
 ALTERED = "The file was damaged, or altered on purpose: do not use it."
-PACKAGES = {"thrifty": thrifty, "scikit-learn": sklearn, "numpy": np, "skops": skops}
+PACKAGES = {"thrifty": thrifty, "scikit-learn": sklearn, "numpy": np}
 KINDS: dict[str, tuple[type, ...]] = {
     "model": (str,),
     "versions": (dict,),
@@ -32,8 +31,11 @@ KINDS: dict[str, tuple[type, ...]] = {
     "promise": (dict, type(None)),
     "training": (dict, type(None)),
     "frontier": (list, type(None)),
+    "trust": (str, type(None)),
     "sha256": (str,),
+    "signature": (str, type(None)),
 }
+SEAL = ("sha256", "signature")  # the entries that are computed from all the others
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,12 @@ class Manifest:
         The number of training rows, the date of the fit and a fingerprint of the data.
     frontier : list of dict or None
         All points of the search that the model comes from, if any.
+    trust : str or None
+        "scikit-learn" if the file holds objects of scikit-learn, so that `load` needs ``trust="scikit-learn"``.
     sha256 : str
-        SHA-256 of the model's bytes in the file.
+        SHA-256 of everything in the file: the other entries of the manifest, and the model.
+    signature : str or None
+        HMAC-SHA-256 of `sha256`, if the file was saved with a key.
 
     Examples
     --------
@@ -84,19 +90,21 @@ class Manifest:
     promise: dict[str, Any] | None
     training: dict[str, Any] | None
     frontier: list[dict[str, Any]] | None
-    sha256: str
+    trust: str | None
+    sha256: str = ""
+    signature: str | None = None
 
     @classmethod
-    def of(cls, model: BudgetedEstimator, content: bytes, frontier: Any = None) -> Manifest:
-        """Describe a fitted model.
+    def of(cls, model: BudgetedEstimator, frontier: Any = None, trust: str | None = None) -> Manifest:
+        """Describe a fitted model. The hash and the signature are added when the file is written.
 
         Parameters
         ----------
         model : BudgetedEstimator
-        content : bytes
-            The model as it is written to the file.
-        frontier : DataFrame, optional
-            ``frontier_`` of the search that the model comes from.
+        frontier : list of dict, optional
+            All points of the search that the model comes from.
+        trust : str, optional
+            "scikit-learn" if the file holds objects of scikit-learn.
 
         Returns
         -------
@@ -112,8 +120,8 @@ class Manifest:
             costs=plain(document_of(costs)),
             promise=plain(promise and promise.as_dict()),
             training=asdict(model.training_),
-            frontier=None if frontier is None else plain(frontier.to_dict("records")),
-            sha256=sha256(content).hexdigest(),
+            frontier=plain(frontier),
+            trust=trust,
         )
 
     @classmethod
@@ -133,16 +141,15 @@ class Manifest:
         ModelFileError
             If the content is not a manifest, or if its format is not the one that this version reads.
         """
-        try:
-            entries = json.loads(content.decode(), parse_constant=_refuse_constant)
-        except (ValueError, RecursionError):
-            entries = None
-        refuse_unless(isinstance(entries, dict), f"the manifest is not JSON. {ALTERED}")
+        entries = parsed(content, "manifest")
+        refuse_unless(isinstance(entries, dict), f"the manifest is not a JSON object. {ALTERED}")
         _refuse_other_format(entries.get("format"))
         for name, kinds in KINDS.items():
             fine = name in entries and isinstance(entries[name], kinds)
             refuse_unless(fine, f"{name!r} of the manifest is missing or has the wrong type. {ALTERED}")
-        return cls(**{field.name: entries[field.name] for field in fields(cls)})
+        names = {field.name for field in fields(cls)}
+        refuse_unless(set(entries) == names, f"the manifest has entries of other names. {ALTERED}")
+        return cls(**entries)
 
     def to_json(self) -> bytes:
         """Return the manifest as JSON, as it is written to a file.
@@ -152,6 +159,15 @@ class Manifest:
         bytes
         """
         return (json.dumps(asdict(self), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+    def description(self) -> bytes:
+        """Return everything but the hash and the signature, as it is hashed.
+
+        Returns
+        -------
+        bytes
+        """
+        return written({name: entry for name, entry in asdict(self).items() if name not in SEAL})
 
     @property
     def cost_model(self) -> CostModel:
@@ -165,24 +181,18 @@ class Manifest:
         ----------
         model : BudgetedEstimator
         """
-        try:
-            costs = self.cost_model
-        except CostError:
-            costs = None
-        fitting = (
-            self.model == type(model).__name__
-            and costs == named(model.cost_model_)
-            and [feature.get("name") for feature in self.features if isinstance(feature, dict)] == [*costs.costs]
-        )
-        refuse_unless(fitting, "the manifest describes another model.")
+        told = Manifest.of(model, self.frontier, self.trust)
+        for name in ("model", "features", "classes", "costs", "promise", "training"):
+            same = getattr(self, name) == getattr(told, name)
+            refuse_unless(same, f"the manifest describes another model: its {name} are not those of the model.")
 
 
 def _refuse_other_format(given: Any) -> None:
     whole = isinstance(given, int) and not isinstance(given, bool) and given >= 1
-    refuse_unless(whole, f"the format is {given!r}; expected a whole number of at least 1. {ALTERED}")
+    refuse_unless(whole, f"the format is {shown(given)}; expected a whole number of at least 1. {ALTERED}")
     refuse_unless(
         given <= FORMAT,
-        f"the file has format {given}, of a newer thrifty; this version reads format {FORMAT}. Upgrade thrifty.",
+        f"the file has format {shown(given)}, of a newer thrifty; this version reads format {FORMAT}. Upgrade thrifty.",
     )
     refuse_unless(
         given == FORMAT,
@@ -218,7 +228,3 @@ def _features(model: Any, costs: CostModel) -> list[dict[str, Any]]:
         {"name": name, "kind": field.kind} | ({"levels": field.levels} if field.kind == "category" else {})
         for name, field in zip(costs.costs, model.encoder_.fields_, strict=True)
     ]
-
-
-def _refuse_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")

@@ -24,13 +24,14 @@ from thrifty.models.forests.estimator import ForestEstimator
 from thrifty.models.forests.forest import LEAF, Forest, Tree
 from thrifty.models.least_squares.calibration import fit_log_odds, prior_log_odds
 from thrifty.models.parameters import is_whole
-from thrifty.models.soundness import is_numbers, require
 from thrifty.models.task_bases import BudgetedClassifier
+from thrifty.stored import Array, stored
 
 MIN_COST = 1e-2  # least cost of a tree, as a share of the mean; the probability of a free tree would be infinite
 MIN_ERROR = 1e-10  # least error of a tree; the weight of a tree without errors would be infinite
 
 
+@stored(draws_=Array("int64", "n_voters", low=0), _prior=Array("float64", 1))
 class AdaBoostRSClassifier(ForestEstimator, BudgetedClassifier):
     """A random sample of the trees of AdaBoost, drawn by weight over cost; for two classes.
 
@@ -147,11 +148,6 @@ class AdaBoostRSClassifier(ForestEstimator, BudgetedClassifier):
     def _score_of_sums(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:
         rest = self._priced().remainders[exits + 1]  # of the trees that a row could not pay for
         return np.where(exits < 0, self._prior, (sums + rest)[:, 0])
-
-    def refuse_unsound(self) -> None:
-        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
-        super().refuse_unsound()
-        require(is_numbers(self._prior, 1), "its prior is not a number")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,21 +12,24 @@ below the score of the fifth best document of its query. Xu et al. use K = 300.
 """
 
 from inspect import signature
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from thrifty.models.base import Run
+from thrifty.models.base import BudgetedEstimator, Run
 from thrifty.models.forests.converters import is_fitted, reader_of
 from thrifty.models.forests.estimator import ForestEstimator
 from thrifty.models.forests.forest import Forest
 from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.rows import Rows
-from thrifty.models.soundness import is_whole_numbers, require
+from thrifty.models.soundness import require
 from thrifty.models.task_bases import BudgetedRanker
+from thrifty.stored import Array, Number, Whole, stored
 
 
+@stored(checkpoints_=Array("int64", "n_checks", low=0), top=Whole(1), s=Number(0, finite=True))
 class EarlyExitRanker(ForestEstimator, BudgetedRanker):
     """A forest that stops evaluating documents that are too far behind the best of their query.
 
@@ -140,12 +143,16 @@ class EarlyExitRanker(ForestEstimator, BudgetedRanker):
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
         super().refuse_unsound()
-        steps, n_rounds = self.checkpoints_, self._priced().n_rounds
-        whole = is_whole_numbers(steps, len(steps)) and steps.dtype == np.int64
-        require(whole, "its checkpoints are not whole numbers")
-        in_order = (np.diff(steps, prepend=0) >= 0).all() and steps[-1] == n_rounds
-        require(in_order, "its checkpoints are not in ascending order up to the last round")
-        require(is_whole(self.top, 1) and is_number(self.s, 0), "its parameter top or s is not valid")
+        steps = self.checkpoints_.tolist()
+        in_order = all(before <= after for before, after in pairwise(steps))
+        complete = bool(steps) and steps[-1] == self._priced().n_rounds
+        require(in_order and complete, "its checkpoints are not in ascending order up to the last round")
+
+    def _state_to_store(self) -> dict[str, Any]:
+        """Return the attributes; a fitted forest of another library that is the estimator becomes a Forest."""
+        state, given = super()._state_to_store(), self.estimator
+        is_foreign = given is not None and not isinstance(given, BudgetedEstimator) and is_fitted(given)
+        return state | ({"estimator": self.forest_} if is_foreign else {})
 
 
 def _check_parameters(ranker: EarlyExitRanker) -> None:

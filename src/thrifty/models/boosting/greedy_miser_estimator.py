@@ -20,8 +20,15 @@ from thrifty.models.forests.estimator import ForestEstimator
 from thrifty.models.held_out import given_rows, hold_out
 from thrifty.models.parameters import ascending_cost_weights, is_number, is_whole
 from thrifty.models.progress import progress
+from thrifty.stored import Array, MappingOf, Whole, stored
 
 
+@stored(
+    history_=MappingOf(Array("float64", None)),
+    n_iter_=Whole(0),
+    best_iteration_=Whole(0),
+    features_=Array("int64", "n_used", low=0, below="n_features_in_"),
+)
 class GreedyMiserEstimator(ForestEstimator):
     """Base of the Greedy Miser estimators. A subclass provides the loss and documents the parameters."""
 

@@ -19,10 +19,12 @@ from thrifty.models.expected_cost.standardised import Standardised
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.expected_cost.two_classes import TwoClassCascade
+from thrifty.stored import Array, stored
 
 USUAL_STAGES = 5
 
 
+@stored(price_limits_=Array("float64", "n_limits"))
 class AndOrClassifier(TwoClassCascade):
     """AND-OR cascade of linear classifiers, for two classes, one of which is rare.
 

@@ -16,8 +16,16 @@ from thrifty.models.expected_cost.parameter_rules import refuse_bad_parameters
 from thrifty.models.expected_cost.problem import USUAL_RATIO, pose
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.parameters import ascending_cost_weights
+from thrifty.stored import Flag, ListOf, Number, Whole, stored
 
 
+@stored(
+    objective_=ListOf(Number()),
+    residual_=Number(),
+    converged_=Flag(),
+    n_iter_=Whole(),
+    validation_scores_=ListOf(Number()),
+)
 class ExpectedCostEstimator(TreeEstimator):
     """A tree or cascade of linear classifiers, fitted to its expected loss and cost.
 

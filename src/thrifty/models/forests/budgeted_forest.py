@@ -21,12 +21,13 @@ from thrifty.models.forests.forest import Forest
 from thrifty.models.forests.intercepts import fitted_intercepts
 from thrifty.models.forests.priced_forest import checked_evaluation_costs
 from thrifty.models.forests.task import Task
-from thrifty.models.parameters import is_number
-from thrifty.models.soundness import is_numbers, require
+from thrifty.models.soundness import require
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRanker, BudgetedRegressor
 from thrifty.models.training_record import Training
+from thrifty.stored import Array, Structure, stored
 
 
+@stored(task_=Structure(Task), intercepts_=Array("float64", "n_prefixes", "n_scores", finite=True))
 class _BudgetedForest(ForestEstimator):
     """Base of the budgeted forests for regression, classification and ranking."""
 
@@ -132,15 +133,12 @@ class _BudgetedForest(ForestEstimator):
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
         super().refuse_unsound()
-        task = self.task_
-        require(
-            isinstance(task, Task) and is_number(task.scale) and isinstance(task.averaged, bool),
-            "its task is not a Task",
-        )
         shape = (self._priced().n_rounds + 1, len(self.forest_.base))
-        finite = is_numbers(self.intercepts_, *shape) and np.isfinite(self.intercepts_).all()
-        require(finite, "its intercepts are not one number per score and number of rounds")
+        require(self.intercepts_.shape == shape, "its intercepts are not one number per score and number of rounds")
         require(not self.intercepts_[-1].any(), "its complete forest has an intercept")
+
+    def _state_to_store(self) -> dict[str, Any]:
+        return super()._state_to_store() | {"forest": self.forest_}
 
 
 class BudgetedForestRegressor(_BudgetedForest, BudgetedRegressor):

@@ -16,8 +16,10 @@ from thrifty.models.forests.session import ForestSession
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.session import Session
 from thrifty.models.soundness import require
+from thrifty.stored import Array, Maybe, Structure, stored
 
 
+@stored(forest_=Structure(Forest), evaluation_costs_=Maybe(Array("float64", "n_trees", low=0, finite=True)))
 class ForestEstimator(BudgetedEstimator):
     """The two drivers of a fitted forest.
 
@@ -73,7 +75,6 @@ class ForestEstimator(BudgetedEstimator):
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
         super().refuse_unsound()
-        require(isinstance(self.forest_, Forest), "its forest is not a Forest")
         require(self.forest_.n_features == self.n_features_in_, "its forest reads other columns")
         require(len(self.forest_.base) == self._n_scores(), "its forest has another number of scores")
-        self._priced()
+        self._priced()  # refuses evaluation costs of other trees

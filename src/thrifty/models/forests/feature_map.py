@@ -16,8 +16,10 @@ import numpy as np
 
 from thrifty.costs import CostModel
 from thrifty.models.forests.forest import Forest
+from thrifty.stored import Number, OneOrMany, Structure, stored
 
 
+@stored(forest=Structure(Forest), evaluation_costs=OneOrMany(Number(0, finite=True)))
 class BoostedFeatureMap:
     """The outputs of a fitted forest as features.
 
@@ -107,8 +109,13 @@ class BoostedFeatureMap:
         n_values = self.forest.n_outputs // self.forest.n_trees
         return trees.derive([[tree] for tree in range(self.forest.n_trees) for _ in range(n_values)], 0.0)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"forest": self.forest, "evaluation_costs": self.evaluation_costs}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        BoostedFeatureMap.__init__(self, state["forest"], evaluation_costs=state["evaluation_costs"])
+        self.forest, self.evaluation_costs = state["forest"], state["evaluation_costs"]
+        if isinstance(costs := self.evaluation_costs, tuple) and len(costs) != self.forest.n_trees:
+            raise ValueError(f"a feature map has {len(costs)} evaluation costs for {self.forest.n_trees} trees")
 
     def __sklearn_clone__(self) -> BoostedFeatureMap:
         return self

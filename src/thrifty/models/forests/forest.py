@@ -23,6 +23,8 @@ from thrifty.kernels.forest import forest_outputs
 from thrifty.kernels.threads import over_rows
 from thrifty.models.forests.layout import (
     LEAF,
+    MAX_CATEGORIES,
+    MAX_FEATURES,
     all_within,
     check_arrays,
     checked_category_sets,
@@ -33,15 +35,15 @@ from thrifty.models.forests.layout import (
     traverse,
     unflatten_sets,
 )
-from thrifty.models.forests.levels import checked_columns, refuse_unknown_levels, stated_levels
+from thrifty.models.forests.levels import CategoryLevels, checked_columns, refuse_unknown_levels, stated_levels
+from thrifty.models.forests.task import Task
 from thrifty.models.forests.tree import Tree, concatenate_trees
+from thrifty.stored import Array, Lengths, OrNone, Structure, Texts, Whole, stored
 
 if TYPE_CHECKING:
     from thrifty.costs import CostModel
     from thrifty.models.forests.estimator import ForestEstimator
-    from thrifty.models.forests.levels import CategoryLevels
     from thrifty.models.forests.priced_forest import PricedForest
-    from thrifty.models.forests.task import Task
     from thrifty.models.session import Feature
 
 __all__ = ["LEAF", "Forest", "Tree"]
@@ -52,6 +54,24 @@ PARTS = (
 )
 
 
+@stored(
+    n_features=Whole(1, MAX_FEATURES),
+    feature=Array("int64", "n_nodes", low=LEAF, below="n_features"),
+    threshold=Array("float64", "n_nodes"),
+    left=Array("int64", "n_nodes"),  # the entries of leaves are ignored; the constructor checks the others
+    right=Array("int64", "n_nodes"),
+    value=Array("float64", "n_nodes", "n_values"),
+    starts=Array("int64", "n_trees", low=0, below="n_nodes"),
+    base=Array("float64", "n_scores", finite=True),
+    score_of=Array("int64", "n_outputs", low=0, below="n_scores"),
+    feature_names=OrNone(Texts("n_features")),
+    task=OrNone(Structure(Task)),
+    levels=OrNone(Structure(CategoryLevels)),
+    missing_left=OrNone(Array("bool", "n_nodes")),
+    category_codes=Array("int64", "n_codes", low=0, below=MAX_CATEGORIES),
+    category_nodes=Array("int64", "n_sets", low=0, below="n_nodes"),
+    category_sizes=Lengths("n_sets", total="n_codes"),
+)
 class Forest:
     """A forest of binary trees as flat arrays.
 
@@ -449,10 +469,14 @@ class Forest:
 
     def __getstate__(self) -> dict[str, Any]:
         names = None if self.feature_names is None else np.array(self.feature_names, dtype=np.str_)
-        return self._parts() | {"feature_names": names, "categories": flatten_sets(self.categories)}
+        parts = self._parts() | {"feature_names": names}
+        nodes, sizes, codes = flatten_sets(parts.pop("categories"))
+        return parts | {"category_nodes": nodes, "category_sizes": sizes, "category_codes": codes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        Forest.__init__(self, **state | {"categories": unflatten_sets(*state["categories"])})
+        parts = dict(state)
+        sets = (parts.pop(f"category_{name}") for name in ("nodes", "sizes", "codes"))
+        Forest.__init__(self, **parts | {"categories": unflatten_sets(*sets)})
 
     def __sklearn_clone__(self) -> Forest:
         return self

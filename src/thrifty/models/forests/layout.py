@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from thrifty.models.forests.forest import Forest
 
 LEAF = -1  # in `feature`, marks a node without children
+MAX_FEATURES = 2**20
+MAX_CELLS = 2**28  # of the table of the features that each output reads
+MAX_LEVELS = 10_000  # of a tree
+MAX_WORDS = 2**22  # of all category sets
 MAX_CATEGORIES = 2**24  # a set of codes is stored as bits, so its size grows with the largest code
 WORD = 64  # bits of a word of a category set
 
@@ -99,6 +103,8 @@ def check_arrays(forest: Forest) -> None:
         raise ValueError(f"Forest: expected has to hold {forest.n_outputs} finite numbers, one per output.")
     if not len(forest.starts):
         raise ValueError("Forest: there are no trees. Pass at least one.")
+    if forest.n_outputs * forest.n_features > MAX_CELLS:
+        raise ValueError(f"Forest: {forest.n_outputs} outputs of {forest.n_features} features are too many.")
     for name, indices, end in (
         ("feature", forest.feature[inner], forest.n_features),
         ("left", forest.left[inner], n_nodes),
@@ -137,9 +143,11 @@ def traverse(forest: Forest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     tree_of -= 1
     node, tree, level = forest.starts, np.arange(forest.n_trees), 0
     while node.size:
-        reached += np.bincount(node, minlength=len(reached))
-        if (twice := np.flatnonzero(reached > 1)).size:
-            raise ValueError(f"Forest: node {twice[0]} is reached in two ways; expected trees.")
+        np.add.at(reached, node, 1)
+        if (twice := node[reached[node] > 1]).size:
+            raise ValueError(f"Forest: node {twice.min()} is reached in two ways; expected trees.")
+        if level > MAX_LEVELS:
+            raise ValueError(f"Forest: a tree has more than {MAX_LEVELS} levels.")
         tree_of[node], depth[tree] = tree, level
         inner = forest.feature[node] != LEAF
         node, tree, level = node[inner], tree[inner], level + 1
@@ -179,6 +187,8 @@ def _packed_sets(categories: Mapping[int, tuple[int, ...]], n_nodes: int) -> tup
 
     A set is the number of its words, followed by the words. Code c is bit c % 64 of word c // 64.
     """
+    if (total := sum(codes[-1] // WORD + 2 for codes in categories.values() if codes)) > MAX_WORDS:
+        raise ValueError(f"Forest: the category sets take {total} words; expected at most {MAX_WORDS}.")
     start, words = np.zeros(n_nodes, dtype=np.uint32), [0]
     for node, codes in categories.items():
         start[node] = len(words)

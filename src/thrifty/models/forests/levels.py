@@ -21,6 +21,7 @@ import pandas as pd
 from thrifty.models.derived import DerivedColumns
 from thrifty.models.rebuilt import Rebuilt
 from thrifty.models.session import Feature, read_number
+from thrifty.stored import Flag, PairsOf, Plain, TupleOf, Whole, stored
 
 if TYPE_CHECKING:
     from thrifty.models.forests.forest import Forest
@@ -29,6 +30,7 @@ NUMBERS = (Real, Decimal, np.number, np.bool_)
 Level = str | int | float | bool
 
 
+@stored(levels=PairsOf(Whole(0), TupleOf(Plain())), codes_in_arrays=Flag())
 class CategoryLevels(Rebuilt, DerivedColumns):
     """The levels of the category columns of a forest.
 

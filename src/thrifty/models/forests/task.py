@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 from sklearn.base import is_regressor
 
 from thrifty.models.rebuilt import Rebuilt
+from thrifty.stored import Flag, Number, OrNone, Parameter, Text, TupleOf, stored
 
 Kind = Literal["regression", "classification", "ranking"]
 MIN_PROBABILITY = 1e-12  # replaces 0, whose logarithm is not finite
@@ -36,6 +37,14 @@ LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+@stored(
+    kind=Text(*get_args(Kind)),
+    link=Text(*LINKS),
+    scale=Number(finite=True),
+    classes=OrNone(TupleOf(Parameter())),
+    averaged=Flag(),
+    prior=OrNone(TupleOf(Number(finite=True))),
+)
 @dataclass(frozen=True)
 class Task(Rebuilt):
     """What the original model of a forest predicts, and how the sums of its trees become scores.

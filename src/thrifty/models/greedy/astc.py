@@ -28,8 +28,20 @@ from thrifty.models.linear_nodes.tree import LinearTree
 from thrifty.models.parameters import is_flag, is_number, is_whole
 from thrifty.models.session import Feature
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
+from thrifty.stored import FeatureId, ListOf, Number, Structure, TupleOf, Whole, stored
 
 
+@stored(
+    node=Whole(0),
+    depth=Whole(0),
+    n_samples=Number(),
+    features=TupleOf(FeatureId()),
+    bought=TupleOf(FeatureId()),
+    spend=Number(),
+    r2=Number(),
+    gamma=Number(),
+    guarantee=Number(),
+)
 @dataclass(frozen=True)
 class NodeReport:
     """The features of a node of a fitted ASTC, and how good its greedy selection is guaranteed to be.
@@ -75,6 +87,7 @@ class NodeReport:
     guarantee: float | None
 
 
+@stored(nodes_=ListOf(Structure(NodeReport)))
 class _ASTC(TreeEstimator):
     """ASTC for any targets."""
 

@@ -23,10 +23,12 @@ from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.linear_nodes.tree import END, LinearNode, LinearTree
 from thrifty.models.parameters import ascending_cost_weights
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
+from thrifty.stored import Array, stored
 
 LONGEST_CHAIN = 32  # largest number of prefixes that can answer rows with a cap
 
 
+@stored(support_=Array("int64", "n_bought", low=0, below="n_features_in_"))
 class _CostWeightedL1(TreeEstimator):
     """The cost-weighted l1 model for any targets."""
 

@@ -7,16 +7,24 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.models.base import BudgetedEstimator, Run, drop_single_column
+from thrifty.models.forests.converters import is_fitted
 from thrifty.models.forests.feature_map import BoostedFeatureMap
+from thrifty.models.forests.forest import Forest
 from thrifty.models.linear_nodes.mapped import MappedTree
 from thrifty.models.linear_nodes.session import TreeSession
 from thrifty.models.linear_nodes.stages import stages_of
 from thrifty.models.linear_nodes.tree import LinearTree
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.session import Session
-from thrifty.models.soundness import is_numbers, require
+from thrifty.models.soundness import require
+from thrifty.stored import Array, Maybe, OrNone, Structure, stored
 
 
+@stored(
+    tree_=Structure(LinearTree),
+    feature_map_=Maybe(OrNone(Structure(BoostedFeatureMap))),
+    _fill=Maybe(OrNone(Array("float64", "n_features_in_"))),
+)
 class TreeEstimator(BudgetedEstimator):
     """Base of estimators whose fitted model is a tree of linear nodes.
 
@@ -83,12 +91,17 @@ class TreeEstimator(BudgetedEstimator):
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
         super().refuse_unsound()
         tree, costs = self.tree_, self.cost_model_
-        require(isinstance(tree, LinearTree), "its tree is not a LinearTree")
         require(len(tree.prior) == self._n_scores(), "its tree has another number of scores")
         if self.feature_map_ is not None:
-            require(isinstance(self.feature_map_, BoostedFeatureMap), "its feature map is not a BoostedFeatureMap")
-            n_columns = costs.n_features
-            require(self.feature_map_.forest.n_features == n_columns, "its feature map reads other columns")
-            require(self._fill is None or is_numbers(self._fill, n_columns), "it has fill values for other columns")
+            n_columns = self.feature_map_.forest.n_features
+            require(n_columns == costs.n_features, "its feature map reads other columns")
             costs = self.feature_map_.cost_model(costs)
         require(tree.cost_model == costs, "its tree has other costs")
+
+    def _state_to_store(self) -> dict[str, Any]:
+        """Return the attributes; a fitted forest of another library that is the feature map becomes a Forest."""
+        state = super()._state_to_store()
+        given = state.get("feature_map")
+        if given is not None and not isinstance(given, BoostedFeatureMap) and is_fitted(given):
+            state["feature_map"] = Forest.from_model(given)
+        return state

@@ -21,8 +21,11 @@ from thrifty.costs import CostModel, Ledger
 from thrifty.kernels.linear_tree import TreeArrays, walk_rows, weigh
 from thrifty.kernels.threads import over_rows
 from thrifty.models.session import Feature
+from thrifty.stored import Array, Lengths, Structure, stored
 
 ROOT, END = 0, -1
+MAX_NODES = 2**16
+MAX_CELLS = 2**28  # of the table of the features that a row holds at each node
 STORED = (
     "scores",
     "score_intercept",
@@ -81,6 +84,21 @@ class Step(NamedTuple):
     features: np.ndarray
 
 
+@stored(
+    upper=Array("int64", "n_nodes", low=END, below="n_nodes"),
+    lower=Array("int64", "n_nodes", low=END, below="n_nodes"),
+    threshold=Array("float64", "n_nodes"),
+    scores=Array("float64", "n_scores", "n_weights"),
+    score_intercept=Array("float64", "n_nodes", "n_scores"),
+    projection=Array("float64", "n_weights"),
+    projection_intercept=Array("float64", "n_nodes"),
+    prior=Array("float64", "n_scores"),
+    fill=Array("float64", "n_features"),
+    buys=Array("int64", "n_buys", low=0, below="n_features"),
+    n_bought=Lengths("n_nodes", total="n_buys"),
+    n_held=Lengths("n_nodes", total="n_weights"),
+    cost_model=Structure(CostModel),
+)
 class LinearTree:
     """A tree of linear nodes, with the cost of each path.
 
@@ -114,6 +132,7 @@ class LinearTree:
     """
 
     def __init__(self, nodes: Sequence[LinearNode], prior: Any, cost_model: CostModel, fill: Any = None):
+        refuse_too_large(len(nodes), cost_model.n_features)
         self.upper = np.array([node.upper for node in nodes], dtype=np.int64)
         self.lower = np.array([node.lower for node in nodes], dtype=np.int64)
         self.threshold = np.array([node.threshold for node in nodes], dtype=float)
@@ -292,6 +311,7 @@ class LinearTree:
         return stored | bought | {"n_held": np.diff(self.arrays.at.astype(np.int64)), "cost_model": self.cost_model}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        refuse_too_large(len(state["upper"]), len(state["fill"]))
         held, bought = (np.cumsum(state[name])[:-1] for name in ("n_held", "n_bought"))
         columns = (
             np.split(state["buys"], bought),
@@ -307,6 +327,15 @@ class LinearTree:
         duplicate = LinearTree.__new__(LinearTree)
         vars(duplicate).update(vars(self))
         return duplicate
+
+
+def refuse_too_large(n_nodes: int, n_features: int) -> None:
+    """Raise ValueError if a tree has so many nodes that it could not be built in a few seconds."""
+    if n_nodes > MAX_NODES or n_nodes * n_features > MAX_CELLS:
+        raise ValueError(
+            f"a tree has {n_nodes} nodes and {n_features} features; expected at most {MAX_NODES} nodes, and at most "
+            f"{MAX_CELLS} nodes times features"
+        )
 
 
 def ancestry(upper: np.ndarray, lower: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,12 +14,15 @@ from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 
 from thrifty.kernels.policies import add_factors
 from thrifty.models.policies.factors import Factors
+from thrifty.models.policies.native_models import NOT_NATIVE, LinearClassifier, LinearRegressor, NativeModel, native
+from thrifty.stored import Array, ListOf, OrForeign, Structure, Whole, stored
 
 MIN_PROBABILITY = 1e-12  # smaller probabilities are raised to this, because log(0) is infinite
 MAX_ROWS = 65_536  # rows that a model predicts in one call, because its memory use is not known
 FLAG = 1.0  # value of the flag of a factor that a row has; otherwise it is 0
 
 
+@stored(centre=Array("float64", "n_columns", finite=True), slope=Array("float64", "n_columns", finite=True))
 class Standardiser:
     """Centring and scaling of columns by their means and standard deviations in training.
 
@@ -96,6 +99,10 @@ class Scores(ABC):
         return (LinearScores if all(map(is_linear, models)) else PredictedScores).of(models, factors)
 
     @abstractmethod
+    def data_model(self, classes: np.ndarray | None) -> Any:
+        """Return the first data model, which a model file holds only as a part of the scores."""
+
+    @abstractmethod
     def start(self, which: np.ndarray) -> np.ndarray:
         """Return the scores (n, n_scores) of rows without any factor."""
 
@@ -132,6 +139,12 @@ class Scores(ABC):
         """
 
 
+@stored(
+    n_scores=Whole(1),
+    weights=Array("float64", 1, "n_columns", "n_scores"),
+    intercepts=Array("float64", 1, "n_scores"),
+    starts=Array("int64", "n_starts", low=0),
+)
 class LinearScores(Scores):
     """Scores of linear models: sums of the contributions of factors.
 
@@ -153,6 +166,11 @@ class LinearScores(Scores):
         weights, intercepts = zip(*map(coefficients, models), strict=True)
         return cls(np.stack(weights).transpose(0, 2, 1), np.stack(intercepts), factors.starts)
 
+    def data_model(self, classes: np.ndarray | None) -> Any:
+        """Return the first data model."""
+        parts = (self.weights.shape[1], self.weights[0], self.intercepts[0])
+        return LinearRegressor(*parts) if classes is None else LinearClassifier(classes, *parts)
+
     def start(self, which: np.ndarray) -> np.ndarray:
         """Return the intercepts."""
         return self.intercepts[which]
@@ -172,6 +190,11 @@ class LinearScores(Scores):
         return np.stack(after, axis=1)
 
 
+@stored(
+    n_scores=Whole(1),
+    models=ListOf(OrForeign(Structure(NativeModel), NOT_NATIVE), 1, 1),
+    starts=Array("int64", "n_starts", low=0),
+)
 class PredictedScores(Scores):
     """Scores of data models that predict whole masked rows.
 
@@ -184,12 +207,16 @@ class PredictedScores(Scores):
 
     def __init__(self, models: list[Any], starts: np.ndarray):
         self.models, self.starts = models, starts
-        self.n_scores = 1 if is_regressor(models[0]) else len(models[0].classes_)
+        self.n_scores = len(models[0].classes_) if hasattr(models[0], "classes_") else 1
 
     @classmethod
     def of(cls, models: list[Any], factors: Factors) -> Self:
         """Return the scores of any data models."""
-        return cls(models, factors.starts)
+        return cls([native(each) for each in models], factors.starts)
+
+    def data_model(self, classes: np.ndarray | None) -> Any:
+        """Return the first data model."""
+        return self.models[0]
 
     def start(self, which: np.ndarray) -> np.ndarray:
         """Predict a row of zeros."""
@@ -223,7 +250,7 @@ class PredictedScores(Scores):
     @staticmethod
     def _predict(model: Any, masked: np.ndarray) -> np.ndarray:
         """Return log-probabilities, or the decision function of a classifier without them, or predicted numbers."""
-        if is_regressor(model):
+        if not hasattr(model, "classes_"):
             return model.predict(masked).reshape(-1, 1)
         if hasattr(model, "predict_proba"):
             return np.log(np.maximum(model.predict_proba(masked), MIN_PROBABILITY))

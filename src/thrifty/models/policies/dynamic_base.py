@@ -17,10 +17,12 @@ from thrifty.models.policies.imitation import LearningCurve, imitate
 from thrifty.models.policies.rewards import Reward
 from thrifty.models.policies.tasks import Classification
 from thrifty.models.policies.training_states import ImitationOptions
+from thrifty.stored import Structure, stored
 
 COST_WEIGHTS = (0.0, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0)  # those of the paper
 
 
+@stored(learning_curve_=Structure(LearningCurve))
 class DynamicSelection(PolicyEstimator):
     """Learns a policy by imitation, whatever the data model predicts.
 

@@ -25,18 +25,26 @@ from thrifty.models.policies.data_model_fits import (
 from thrifty.models.policies.distinct_rows import assign_folds, column_order, distinct_rows
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.meta_features import n_meta_features
+from thrifty.models.policies.native_models import unfitted
 from thrifty.models.policies.policy import Policy, run_policy
 from thrifty.models.policies.rollout import Rollout
 from thrifty.models.policies.session import PolicySession
 from thrifty.models.policies.soundness import refuse_unsound_policy, refuse_unsound_scores
 from thrifty.models.policies.tasks import Classification, Regression, Task
 from thrifty.models.session import Session
-from thrifty.models.soundness import is_numbers, require
+from thrifty.models.soundness import require
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
+from thrifty.stored import Number, Structure, stored
 
 BLOCK_ROWS = 2048  # the states of so many rows stay in cache
 
 
+@stored(
+    factors_=Structure(Factors),
+    standardiser_=Structure(Standardiser),
+    scores_=Structure(Scores),
+    policy_=Structure(Policy),
+)
 class PolicyEstimator(BudgetedEstimator):
     """A data model of masked rows, and a policy that decides what each row acquires.
 
@@ -144,14 +152,19 @@ class PolicyEstimator(BudgetedEstimator):
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
         super().refuse_unsound()
         factors, n_columns, n_scores = self.factors_, self.n_features_in_, self._n_data_scores()
-        require(isinstance(factors, Factors) and factors.cost_model == self.cost_model_, "its factors have other costs")
-        require(isinstance(factors.flagged, bool), "its factors have no flag that is True or False")
-        require(isinstance(self.standardiser_, Standardiser), "its standardiser is not a Standardiser")
-        for scale in (self.standardiser_.centre, self.standardiser_.slope):
-            finite = is_numbers(scale, n_columns) and np.isfinite(scale).all()
-            require(finite, "its standardiser has other columns, or infinite values")
+        require(factors.cost_model == self.cost_model_, "its factors have other costs")
+        require(len(self.standardiser_.centre) == n_columns, "its standardiser has other columns")
         refuse_unsound_scores(self.scores_, factors, n_scores)
         refuse_unsound_policy(self.policy_, factors, n_meta_features(n_scores))
+
+    def _state_to_store(self) -> dict[str, Any]:
+        """Return the attributes without the data model, which `scores_` has; parameters are stored unfitted."""
+        state = super()._state_to_store()
+        state.pop(f"{self._data_model}_", None)
+        return state | {name: unfitted(state[name]) for name in (self._data_model, "policy") if name in state}
+
+    def _complete_loaded(self) -> None:
+        setattr(self, f"{self._data_model}_", self.scores_.data_model(getattr(self, "classes_", None)))
 
 
 class PolicyClassifier(PolicyEstimator, BudgetedClassifier):
@@ -178,6 +191,7 @@ class PolicyClassifier(PolicyEstimator, BudgetedClassifier):
         return len(self.classes_)
 
 
+@stored(target_mean_=Number(finite=True), target_scale_=Number(0, finite=True))
 class PolicyRegressor(PolicyEstimator, BudgetedRegressor):
     """A regressor that follows a policy.
 
@@ -209,12 +223,6 @@ class PolicyRegressor(PolicyEstimator, BudgetedRegressor):
 
     def _n_data_scores(self) -> int:
         return 1
-
-    def refuse_unsound(self) -> None:
-        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
-        super().refuse_unsound()
-        known = is_number(self.target_mean_) and is_number(self.target_scale_, 0)
-        require(known, "its targets have no mean and standard deviation")
 
 
 def refuse_bad_parameters(model: PolicyEstimator) -> None:

@@ -15,8 +15,10 @@ from thrifty.costs import CostModel
 from thrifty.costs.units import marks_of
 from thrifty.kernels.policies import FactorPrices
 from thrifty.models.rebuilt import Rebuilt
+from thrifty.stored import Flag, Structure, TupleOf, Whole, stored
 
 
+@stored(groups=TupleOf(TupleOf(Whole(0))), cost_model=Structure(CostModel), flagged=Flag())
 class Factors(Rebuilt):
     """A partition of the columns into groups that are bought together.
 

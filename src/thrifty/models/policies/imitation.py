@@ -22,8 +22,14 @@ from thrifty.models.policies.oracle import current_rewards
 from thrifty.models.policies.policy import Policy, run_policy
 from thrifty.models.policies.rewards import Reward
 from thrifty.models.policies.training_states import ImitationOptions, TrainingStates
+from thrifty.stored import Array, stored
 
 
+@stored(
+    reward=Array("float64", "n_iterations"),
+    score=Array("float64", "n_iterations"),
+    cost=Array("float64", "n_iterations"),
+)
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
     """Results of the policy of each iteration on the validation rows (Fig. 1a).

@@ -17,7 +17,9 @@ from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils.validation import has_fit_parameter
 
 from thrifty.kernels.policies import add_factors, add_products
+from thrifty.models.policies.native_models import NOT_NATIVE, NativeClassifier, native
 from thrifty.models.policies.rollout import Rollout
+from thrifty.stored import Array, Number, OrForeign, Structure, Whole, stored
 
 
 class Policy(ABC):
@@ -79,6 +81,11 @@ def run_policy(rollout: Rollout, policy: Policy, cap: np.ndarray | None = None) 
         actions.update(rows, chosen)
 
 
+@stored(
+    values=Array("float64", 1, "n_columns", "n_actions"),
+    meta=Array("float64", "n_meta", "n_actions"),
+    intercepts=Array("float64", "n_actions"),
+)
 class LinearPolicy(Policy):
     """A policy whose scores are linear in the state.
 
@@ -128,6 +135,11 @@ class _LinearActionScores(ActionScores):
         add_factors(self._totals, rows, chosen, self.rollout.masked, starts, self._policy.values, self._which)
 
 
+@stored(
+    classifier=OrForeign(Structure(NativeClassifier), NOT_NATIVE),
+    n_actions=Whole(1),
+    stop_bias=Number(finite=True),
+)
 class PredictedPolicy(Policy):
     """A policy whose scores a classifier predicts from whole states.
 
@@ -195,7 +207,7 @@ def fit_policy(
     options = {"sample_weight": weight} if has_fit_parameter(learner, "sample_weight") else {}
     classifier = clone(learner).fit(states, actions, **options)
     if not isinstance(classifier, LinearClassifierMixin):
-        return PredictedPolicy(classifier, n_actions)
+        return PredictedPolicy(native(classifier), n_actions)
     known, signs = classifier.classes_, np.ones((len(classifier.classes_), 1))
     if len(known) == 2:  # scikit-learn has one row of coefficients, for the second action
         signs[0] = -1.0

@@ -1,54 +1,47 @@
-"""Checks of a loaded policy and of the scores of its data classifier."""
+"""Checks of a loaded policy and of the scores of its data model: their shapes are compared, nothing is run."""
 
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from thrifty.models.parameters import is_number
-from thrifty.models.policies.data_model import LinearScores, PredictedScores
+from thrifty.models.policies.data_model import LinearScores, PredictedScores, Scores
 from thrifty.models.policies.factors import Factors
-from thrifty.models.policies.policy import LinearPolicy, PredictedPolicy
-from thrifty.models.soundness import is_numbers, is_whole_numbers, require
+from thrifty.models.policies.policy import LinearPolicy, Policy, PredictedPolicy
+from thrifty.models.soundness import require
 
 
-def refuse_unsound_scores(scores: Any, factors: Factors, n_classes: int) -> None:
-    """Raise ValueError unless the scores of the data classifier have the shapes of the factors and classes."""
+def refuse_unsound_scores(scores: Scores, factors: Factors, n_scores: int) -> None:
+    """Raise ValueError unless the scores of the data model have the shapes of the factors and classes."""
+    assert isinstance(scores, LinearScores | PredictedScores)
+    require(np.array_equal(scores.starts, factors.starts), "its scores have other factors")
+    require(scores.n_scores == n_scores, "its scores have other classes")
     width = int(factors.starts[-1])
-    alike = is_whole_numbers(scores.starts, len(factors) + 1) and scores.starts.dtype == factors.starts.dtype
-    require(alike and (scores.starts == factors.starts).all(), "its scores have other factors")
-    require(scores.n_scores == n_classes, "its scores have other classes")
     if isinstance(scores, LinearScores):
-        complete = is_numbers(scores.weights, 1, width, n_classes) and is_numbers(scores.intercepts, 1, n_classes)
+        fits = scores.weights.shape[1] == width
     else:
-        complete = isinstance(scores, PredictedScores) and len(scores.models) == 1
-        complete = complete and _has_columns(scores.models[0], width)
-    complete = complete and scores.start(np.zeros(1, dtype=np.int64)).shape == (1, n_classes)
-    require(complete, "its data classifier has other columns or classes")
+        model = scores.models[0]
+        fits = _has_columns(model, width) and len(getattr(model, "classes_", (0,))) == n_scores
+    require(fits, "its data model has other columns or classes")
 
 
-def refuse_unsound_policy(policy: Any, factors: Factors, n_meta: int) -> None:
+def refuse_unsound_policy(policy: Policy, factors: Factors, n_meta: int) -> None:
     """Raise ValueError unless a policy has the shapes of the factors and of the meta-features."""
+    assert isinstance(policy, LinearPolicy | PredictedPolicy)
     width, n_actions = int(factors.starts[-1]), len(factors) + 1
     if isinstance(policy, LinearPolicy):
-        complete = is_numbers(policy.values, 1, width, n_actions) and is_numbers(policy.meta, n_meta, n_actions)
-        complete = complete and is_numbers(policy.intercepts, n_actions)
+        fits = policy.values.shape[1:] == (width, n_actions) and policy.meta.shape == (n_meta, n_actions)
     else:
-        complete = isinstance(policy, PredictedPolicy) and policy.n_actions == n_actions
-        complete = complete and is_number(policy.stop_bias) and _has_columns(policy.classifier, width + n_meta)
-        complete = complete and _predicts_actions(policy.classifier, n_actions)
-    require(complete, "its policy has other columns or actions")
+        fits = policy.n_actions == n_actions and _has_columns(policy.classifier, width + n_meta)
+        fits = fits and _predicts_actions(policy.classifier, n_actions)
+    require(fits, "its policy has other columns or actions")
 
 
 def _predicts_actions(classifier: Any, n_actions: int) -> bool:
-    """Return whether the classes of a classifier are actions, with one score each."""
+    """Return whether the classes of a classifier are actions."""
     known = classifier.classes_
-    if not is_whole_numbers(known, len(known)) or not set(known.tolist()) <= set(range(n_actions)):
-        return False
-    method = getattr(classifier, "decision_function", None) or classifier.predict_proba
-    scores = method(np.zeros((1, classifier.n_features_in_)))
-    return scores.shape == (1, len(known)) or (len(known) == 2 and scores.shape == (1,))
+    whole = np.issubdtype(known.dtype, np.integer) and len(known) > 1
+    return whole and set(known.tolist()) <= set(range(n_actions)) and len(set(known.tolist())) == len(known)
 
 
-def _has_columns(classifier: Any, n_columns: int) -> bool:
-    return isinstance(classifier, BaseEstimator) and classifier.n_features_in_ == n_columns
+def _has_columns(model: Any, n_columns: int) -> bool:
+    return model.n_features_in_ == n_columns

@@ -20,8 +20,10 @@ from thrifty.models.policies.estimator import (
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.meta_features import n_meta_features
 from thrifty.models.policies.policy import queue_policy
+from thrifty.stored import FeatureId, ListOf, TupleOf, stored
 
 
+@stored(queue_=ListOf(TupleOf(FeatureId())))
 class StaticSelection(PolicyEstimator):
     """Buys the factors of a queue in order, whatever the data model predicts.
 

@@ -38,9 +38,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
+from thrifty.stored import Array, stored
+
 SIDES = ("both", "negative", "positive")
 
 
+@stored(lower=Array("float64", "n_checkpoints"), upper=Array("float64", "n_checkpoints"))
 class Boundary(NamedTuple):
     """Limits of the scores at each checkpoint: a row stops if its score is outside.
 

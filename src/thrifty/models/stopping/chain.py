@@ -20,11 +20,21 @@ from thrifty.models.stopping.checkpoints import Checkpoint
 from thrifty.models.stopping.soundness import refuse_unsound_chain
 from thrifty.models.stopping.term_sample import dense
 from thrifty.models.stopping.terms import Terms
+from thrifty.stored import Array, ListOf, Structure, stored
 
 MAX_CELLS = 2**22  # cells of X that are dense and in memory at the same time
 BEFORE_FIRST = -1  # checkpoint of a row that cannot pay for the first one
 
 
+@stored(
+    terms=Structure(Terms),
+    order=Array("int64", "n_terms", low=0),
+    checkpoints=ListOf(Structure(Checkpoint), 1),
+    boundary=Structure(Boundary),
+    prior=Array("float64", "n_scores"),
+    cost_model=Structure(CostModel),
+    evaluation_costs=Array("float64", "n_terms", low=0, finite=True),
+)
 class Chain(Rebuilt):
     """Checkpoints along the terms of a predictor, and the cost of reaching each of them.
 

@@ -26,6 +26,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from thrifty.models.least_squares.calibration import leave_one_out
 from thrifty.models.stopping.term_sample import TermSample, evenly_spaced
+from thrifty.stored import Array, Flag, Number, Whole, stored
 
 GROWTH = 1.25  # ratio of the numbers of terms at successive checkpoints
 MIN_GROUPS = 32  # the grain is reduced if there would be fewer groups of terms
@@ -36,6 +37,14 @@ MIN_DECREASE = 1e-9  # a smaller relative decrease of the deviation may be round
 MIN_SCALE = 1e-9  # smallest scale of a penalty, as a share of the largest
 
 
+@stored(
+    n_terms=Whole(0),
+    first=Whole(0),
+    weights=Array("float64", "n_scores", None),
+    intercept=Array("float64", "n_scores"),
+    carry=Flag(),
+    deviation=Number(),
+)
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
     """The expected full scores after some terms: ``intercept + weights @ values[first:n_terms]``.

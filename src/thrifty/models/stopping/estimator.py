@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.models.base import Run, drop_single_column
+from thrifty.models.base import BudgetedEstimator, Run, drop_single_column
 from thrifty.models.forests.converters import is_fitted
+from thrifty.models.forests.forest import Forest
 from thrifty.models.least_squares.moments import FilledRows
 from thrifty.models.outline import Columns, Outline
-from thrifty.models.parameters import is_flag, is_number
+from thrifty.models.parameters import is_flag
 from thrifty.models.rows import Rows
 from thrifty.models.session import Session
 from thrifty.models.soundness import require
@@ -21,6 +23,7 @@ from thrifty.models.stopping.boundaries import Boundary
 from thrifty.models.stopping.chain import Chain
 from thrifty.models.stopping.checkpoints import plain_checkpoints, refit_checkpoints
 from thrifty.models.stopping.folds import folds_by_group
+from thrifty.models.stopping.full_predictor import FullPredictor
 from thrifty.models.stopping.magnitudes import refuse_extreme, refuse_extreme_columns
 from thrifty.models.stopping.order import ORDERS, given_order, order_terms
 from thrifty.models.stopping.predictor_fit import PredictorError, accepts_sparse, default_predictor, fitted_predictor
@@ -30,8 +33,10 @@ from thrifty.models.stopping.session import ChainSession
 from thrifty.models.stopping.term_sample import TermSample, dense, evenly_spaced
 from thrifty.models.stopping.terms import Terms
 from thrifty.models.task_bases import BudgetedClassifier
+from thrifty.stored import Number, Structure, stored
 
 
+@stored(chain_=Structure(Chain), slope_=Number(finite=True))
 class SumClassifier(BudgetedClassifier):
     """A wrapped predictor whose terms are evaluated in a fixed order, with checkpoints where a row may stop.
 
@@ -169,9 +174,24 @@ class SumClassifier(BudgetedClassifier):
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
         super().refuse_unsound()
         chain = self.chain_
-        require(isinstance(chain, Chain) and chain.cost_model == self.cost_model_, "its chain has other costs")
+        require(chain.cost_model == self.cost_model_, "its chain has other costs")
         require(len(chain.prior) == self._n_scores(), "its chain has another number of scores")
-        require(is_number(self.slope_), "its slope is not a number")
+
+    def _state_to_store(self) -> dict[str, Any]:
+        """Return the attributes without the predictor, because the chain has its terms."""
+        state, given = super()._state_to_store(), self.estimator
+        if state.pop("estimator_", None) is not given:
+            state["estimator"] = clone(given) if isinstance(given, BaseEstimator) else given
+        elif not isinstance(given, Forest | BudgetedEstimator):
+            state["estimator"] = self._full_predictor()
+        return state
+
+    def _complete_loaded(self) -> None:
+        self.estimator_ = self.estimator if isinstance(self.estimator, FullPredictor) else self._full_predictor()
+
+    def _full_predictor(self) -> FullPredictor:
+        terms = self.chain_.terms
+        return FullPredictor(terms.ordered(np.argsort(self.chain_.order)), getattr(self, "classes_", None))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from thrifty.models.forests.forest import Forest
+from thrifty.models.stopping.full_predictor import FullPredictor
 from thrifty.models.stopping.predictor_fit import SUPPORTED, PredictorError, accepts_nan
 from thrifty.models.stopping.terms import KERNELS, Kernel, KernelTerms, LinearTerms, Scaling, Terms, TreeTerms
 
@@ -32,6 +33,8 @@ def read_terms(estimator: Any, n_features: int, means: np.ndarray) -> Terms:
     PredictorError
         If the predictor is not a sum of terms.
     """
+    if isinstance(estimator, FullPredictor):
+        return estimator.terms
     fill = None if accepts_nan(estimator) else means
     scaling, predictor = _unwrap(estimator, n_features)
     parts = predictor.estimators_ if isinstance(predictor, OneVsRestClassifier) else [predictor]

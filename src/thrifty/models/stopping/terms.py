@@ -19,10 +19,12 @@ from thrifty.costs import CostModel
 from thrifty.kernels.stopping import LINEAR, POLY, RBF, SIGMOID, TILE, kernel_values, padded
 from thrifty.models.forests.forest import Forest
 from thrifty.models.rebuilt import Rebuilt
+from thrifty.stored import Array, Number, OrNone, Structure, Text, stored
 
 KERNELS = {"linear": LINEAR, "poly": POLY, "rbf": RBF, "sigmoid": SIGMOID}
 
 
+@stored(centre=Array("float64", "n_features"), divisor=Array("float64", "n_features"))
 @dataclass(frozen=True, eq=False)
 class Scaling:
     """Scaling of the columns before the predictor: ``(x - centre) / divisor``."""
@@ -39,6 +41,12 @@ class Scaling:
         return (X - self.centre) / self.divisor
 
 
+@stored(
+    weights=Array("float64", "n_scores", "n_terms"),
+    intercept=Array("float64", "n_scores"),
+    ids=Array("int64", "n_terms", low=0),
+    fill=OrNone(Array("float64", "n_features")),
+)
 class Terms(Rebuilt, ABC):
     """The terms of a fitted predictor.
 
@@ -118,6 +126,7 @@ class Terms(Rebuilt, ABC):
         """
 
 
+@stored()
 class LinearTerms(Terms):
     """The features of a linear model that have a weight."""
 
@@ -160,6 +169,7 @@ class LinearTerms(Terms):
         held[rows, first:last] = np.where(np.isnan(values), self.fill[columns], values)  # type: ignore[index]
 
 
+@stored(name=Text(*KERNELS), gamma=Number(), coef0=Number(), degree=Number())
 @dataclass(frozen=True)
 class Kernel:
     """The kernel of a support vector machine, with scikit-learn's parameters."""
@@ -170,6 +180,11 @@ class Kernel:
     degree: float
 
 
+@stored(
+    vectors=Array("float64", "n_terms", "n_features"),
+    kernel=Structure(Kernel),
+    scaling=OrNone(Structure(Scaling)),
+)
 class KernelTerms(Terms):
     """The support vectors of a kernel machine."""
 
@@ -214,6 +229,7 @@ class KernelTerms(Terms):
         kernel_values(block, rows, self._padded, self._squares, first, last, *shape, held)
 
 
+@stored(forest=Structure(Forest), scaling=OrNone(Structure(Scaling)))
 class TreeTerms(Terms):
     """The outputs of the trees of an ensemble."""
 

@@ -10,16 +10,23 @@ import numpy as np
 from thrifty.costs import CostModel
 from thrifty.models.derived import Derivation, DerivedColumns
 from thrifty.models.session import Feature
-from thrifty.models.soundness import is_whole_numbers, require
+from thrifty.models.soundness import require
 from thrifty.models.tables.column_reports import ColumnReport, report_column
 from thrifty.models.tables.columns import column_names, columns_of, count_levels, declared_categories, is_frame
 from thrifty.models.tables.fields import CATEGORY, EXPECTED, NUMBER, Field
 from thrifty.models.tables.odd_cells import OddCells, odd_cells
 from thrifty.models.tables.reading import ReadTable, read_columns
+from thrifty.stored import Array, ListOf, Parameter, Structure, Whole, stored
 
 MAX_RARE_LEVELS = 1_000  # so that a column of free text does not make a large model
 
 
+@stored(
+    max_levels=Whole(1),
+    kinds=Parameter(),
+    fields_=ListOf(Structure(Field), 1),
+    source_=Array("int64", "n_derived", low=0),
+)
 class TableEncoder(DerivedColumns):
     """Turns tables of raw columns into arrays of numbers.
 
@@ -124,18 +131,11 @@ class TableEncoder(DerivedColumns):
         """
         require([field.name for field in self.fields_] == names, "its encoder reads columns of other names")
         for field in self.fields_:
-            require(isinstance(field, Field) and field.kind in EXPECTED, "its encoder has a field of an unknown kind")
-            texts = isinstance(field.levels, tuple) and all(isinstance(level, str) for level in field.levels)
-            proper = texts and list(field.levels) == sorted(field.levels) and isinstance(field.missing_level, bool)
-            proper = proper and (field.kind == CATEGORY or not field.levels)
+            proper = list(field.levels) == sorted(set(field.levels)) and (field.kind == CATEGORY or not field.levels)
             require(proper, f"the levels of its field {field.name!r} are not sorted texts")
-            rare = field.rare_levels
-            known = rare is None or (isinstance(rare, tuple) and all(isinstance(level, str) for level in rare))
-            known = known and list(rare or ()) == sorted(rare or ()) and isinstance(field.tolerant, bool)
-            require(known, f"the rare levels of its field {field.name!r} are not sorted texts")
-        source = self._sources()
-        same = is_whole_numbers(self.source_, len(source)) and (self.source_ == source).all()
-        require(same, "its encoder derives other columns")
+            rare = list(field.rare_levels or ())
+            require(rare == sorted(rare), f"the rare levels of its field {field.name!r} are not sorted texts")
+        require(np.array_equal(self.source_, self._sources()), "its encoder derives other columns")
 
     def __getstate__(self) -> dict[str, Any]:
         state = ("max_levels", "kinds", "fields_", "source_")  # without caches, and without cells of training rows

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from thrifty.models.session import Feature
+from thrifty.stored import FeatureId, Flag, OrNone, Text, TupleOf, stored
 
 NUMBER, BOOLEAN, DATE, CATEGORY = "number", "boolean", "date", "category"
 EXPECTED = {NUMBER: "a finite number", BOOLEAN: "true or false", DATE: "a date such as 2024-01-31", CATEGORY: "text"}
@@ -23,8 +24,17 @@ BOOLEAN_WORDS = dict.fromkeys(TRUE_WORDS, 1.0) | dict.fromkeys(FALSE_WORDS, 0.0)
 ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 NUMBER_TEXT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 MICROSECONDS_PER_DAY = 86_400_000_000
+MAX_LEVELS = 4096  # of a category in a model file; the table of its derived values has as many rows and columns
 
 
+@stored(
+    name=FeatureId(),
+    kind=Text(*EXPECTED),
+    levels=TupleOf(Text(), high=MAX_LEVELS),
+    missing_level=Flag(),
+    rare_levels=OrNone(TupleOf(Text())),
+    tolerant=Flag(),
+)
 @dataclass(frozen=True)
 class Field:
     """A raw column: its name, its kind, and its levels if it is a category.

@@ -22,12 +22,14 @@ from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.preparation import learned_encoder, prepared
 from thrifty.models.tables.reading import ReadTable
 from thrifty.models.task_bases import mean_ndcg
+from thrifty.stored import OrNone, Structure, stored
 
 
 def _estimator_has(name: str) -> Any:
     return lambda model: hasattr(getattr(model, "estimator_", model.estimator), name)
 
 
+@stored(encoder_=Structure(TableEncoder), estimator_=Structure(BudgetedEstimator), promise_=OrNone(Structure(Promise)))
 class TableModel(BudgetedEstimator):
     """Any estimator of this package on a table with numbers, text, categories, booleans, dates and missing values.
 
@@ -193,9 +195,8 @@ class TableModel(BudgetedEstimator):
         super().refuse_unsound()
         encoder, inner = self.encoder_, self.estimator_
         require(_can_be_wrapped(inner), "its estimator is not an estimator of thrifty that a TableModel can wrap")
-        require(isinstance(encoder, TableEncoder), "its encoder is not a TableEncoder")
+        require(hasattr(inner, "cost_model_"), "its estimator is not fitted")
         encoder.refuse_unsound(list(self._feature_ids()))
-        type(inner).refuse_unsound(inner)
         require(inner.cost_model_ == encoder.derived_costs(self.cost_model_), "its estimator has other costs")
         require(_is_limit(self.cap), "its cap is not a limit of at least 0")
 
