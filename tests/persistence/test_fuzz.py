@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -76,7 +77,7 @@ def small_models():
         "mapped tree": CSTCClassifier(costs=COSTS, max_depth=1, feature_map=boosted).fit(X, y),
         "votes": AdaBoostRSClassifier(costs=COSTS, n_estimators=5, n_samples=4, random_state=0).fit(X, y),
         "linear chain": TruncatedClassifier(scaled, costs=COSTS).fit(X, y),
-        "fitted chain": AttentiveClassifier(scaled.fit(X, y), costs=COSTS).fit(X, y),
+        "fitted chain": AttentiveClassifier(clone(scaled).fit(X, y), costs=COSTS).fit(X, y),
         "kernel chain": AttentiveClassifier(SVC(), costs=COSTS, evaluation_cost=0.1).fit(X[:60], y[:60]),
         "tree chain": AttentiveClassifier(GradientBoostingClassifier(n_estimators=3), costs=COSTS).fit(X, y),
         "policy": dynamic(factors=[["a", "b"], ["c", "d"]]).fit(X, y),

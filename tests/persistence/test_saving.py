@@ -59,7 +59,7 @@ def test_a_function(tmp_path, heart):
     def scoring(model, X, y):
         return model.score(X, y)
 
-    model = CSTCClassifier(costs=heart.costs, max_depth=1, scoring=scoring).fit(heart.X, heart.y)
+    model = CSTCClassifier(costs=heart.costs, max_depth=1, early_stopping=True, scoring=scoring).fit(heart.X, heart.y)
     refused(model, tmp_path / "m", "scoring is <function .* of type function, which a model file cannot hold")
 
 

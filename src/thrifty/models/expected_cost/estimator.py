@@ -16,7 +16,7 @@ from thrifty.models.expected_cost.parameter_rules import refuse_bad_parameters
 from thrifty.models.expected_cost.problem import USUAL_RATIO, pose
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.parameters import ascending_cost_weights
-from thrifty.stored import Flag, ListOf, Number, Whole, stored
+from thrifty.stored import Array, Flag, ListOf, Number, Whole, stored
 
 
 @stored(
@@ -25,6 +25,7 @@ from thrifty.stored import Flag, ListOf, Number, Whole, stored
     converged_=Flag(),
     n_iter_=Whole(),
     validation_scores_=ListOf(Number()),
+    learned_support_=Array("bool", "n_nodes", "n_columns"),
 )
 class ExpectedCostEstimator(TreeEstimator):
     """A tree or cascade of linear classifiers, fitted to its expected loss and cost.

@@ -28,7 +28,7 @@ from thrifty.models.linear_nodes.tree import LinearTree
 from thrifty.models.parameters import is_flag, is_number, is_whole
 from thrifty.models.session import Feature
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
-from thrifty.stored import FeatureId, ListOf, Number, Structure, TupleOf, Whole, stored
+from thrifty.stored import FeatureId, ListOf, Number, OrNone, Structure, TupleOf, Whole, stored
 
 
 @stored(
@@ -39,8 +39,8 @@ from thrifty.stored import FeatureId, ListOf, Number, Structure, TupleOf, Whole,
     bought=TupleOf(FeatureId()),
     spend=Number(),
     r2=Number(),
-    gamma=Number(),
-    guarantee=Number(),
+    gamma=OrNone(Number()),
+    guarantee=OrNone(Number()),
 )
 @dataclass(frozen=True)
 class NodeReport:

@@ -219,7 +219,8 @@ class AttentiveClassifier(SumClassifier):
         -------
         AttentiveClassifier
         """
-        published = {"boundary": "constant", "sides": "negative", "order": "random", "refit": False, "block_size": 1}
+        published: dict[str, Any] = {"boundary": "constant", "sides": "negative", "order": "random"}
+        published |= {"refit": False, "block_size": 1}
         return cls(estimator, delta=delta, **published | parameters)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, calibration: Any = None) -> Self:
