@@ -122,7 +122,7 @@ def test_a_chain_of_splits(models, tmp_path):
     fields = tree["fields"]["forest_"]["fields"]
     fields |= {"feature": feature, "left": left, "right": right, "threshold": np.zeros(2 * n + 1)}
     fields |= {"value": np.zeros((2 * n + 1, 1)), "starts": np.zeros(1, dtype=np.int64)}
-    fields |= {"score_of": np.zeros(1, dtype=np.int64), "missing_left": None}
+    fields |= {"score_of": np.zeros(1, dtype=np.int64), "missing_left": None, "expected": np.zeros(1)}
     close_model(path, tree, manifest)
     refused(path, "a tree has more than 10000 levels")
 

@@ -64,6 +64,7 @@ PARTS = (
     starts=Array("int64", "n_trees", low=0, below="n_nodes"),
     base=Array("float64", "n_scores", finite=True),
     score_of=Array("int64", "n_outputs", low=0, below="n_scores"),
+    expected=Array("float64", "n_outputs", finite=True),
     feature_names=OrNone(Texts("n_features")),
     task=OrNone(Structure(Task)),
     levels=OrNone(Structure(CategoryLevels)),

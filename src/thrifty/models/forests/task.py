@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 from sklearn.base import is_regressor
 
 from thrifty.models.rebuilt import Rebuilt
-from thrifty.stored import Flag, Number, OrNone, Parameter, Text, TupleOf, stored
+from thrifty.stored import Flag, Number, OrNone, Plain, Text, TupleOf, stored
 
 Kind = Literal["regression", "classification", "ranking"]
 MIN_PROBABILITY = 1e-12  # replaces 0, whose logarithm is not finite
@@ -41,9 +41,8 @@ LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     kind=Text(*get_args(Kind)),
     link=Text(*LINKS),
     scale=Number(finite=True),
-    classes=OrNone(TupleOf(Parameter())),
+    classes=OrNone(TupleOf(Plain())),
     averaged=Flag(),
-    prior=OrNone(TupleOf(Number(finite=True))),
 )
 @dataclass(frozen=True)
 class Task(Rebuilt):
