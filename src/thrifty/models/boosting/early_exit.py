@@ -152,7 +152,7 @@ class EarlyExitRanker(ForestEstimator, BudgetedRanker):
         """Return the attributes; a fitted forest of another library that is the estimator becomes a Forest."""
         state, given = super()._state_to_store(), self.estimator
         is_foreign = given is not None and not isinstance(given, BudgetedEstimator) and is_fitted(given)
-        return state | ({"estimator": self.forest_} if is_foreign else {})
+        return state | ({"estimator": Forest.from_model(given)} if is_foreign else {})
 
 
 def _check_parameters(ranker: EarlyExitRanker) -> None:

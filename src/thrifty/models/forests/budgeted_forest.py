@@ -138,7 +138,7 @@ class _BudgetedForest(ForestEstimator):
         require(not self.intercepts_[-1].any(), "its complete forest has an intercept")
 
     def _state_to_store(self) -> dict[str, Any]:
-        return super()._state_to_store() | {"forest": self.forest_}
+        return super()._state_to_store() | {"forest": Forest.from_model(self.forest)}
 
 
 class BudgetedForestRegressor(_BudgetedForest, BudgetedRegressor):

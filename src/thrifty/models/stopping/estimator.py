@@ -180,7 +180,9 @@ class SumClassifier(BudgetedClassifier):
     def _state_to_store(self) -> dict[str, Any]:
         """Return the attributes without the predictor, because the chain has its terms."""
         state, given = super()._state_to_store(), self.estimator
-        if state.pop("estimator_", None) is not given:
+        if (used := state.pop("estimator_", None)) is None:
+            return state
+        if used is not given:
             state["estimator"] = clone(given) if isinstance(given, BaseEstimator) else given
         elif not isinstance(given, Forest | BudgetedEstimator):
             state["estimator"] = self._full_predictor()
