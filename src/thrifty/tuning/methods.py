@@ -134,7 +134,7 @@ METHODS: dict[str, Method] = {
     "cronus": Method({Task.BINARY: "CronusClassifier"}, partial(along_the_path, n_points=12)),
     "and-or": Method({Task.BINARY: "AndOrClassifier"}, partial(along_the_path, n_points=12)),
     "greedy-miser": Method(_every_task("GreedyMiser", "GreedyMiserRanker"), charged_boosting),
-    "adaboost-rs": Method({Task.BINARY: "AdaBoostRSClassifier"}, sample_sizes),
+    "adaboost-rs": Method(_classifier("AdaBoostRSClassifier"), sample_sizes),
     "early-exit": Method({Task.RANKING: "EarlyExitRanker"}, distances),
     "dynamic": Method(
         _every_task("DynamicSelection"),

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from reference import samme as reference
+from thrifty.models.boosting.adaboost import ada_boost, tree_learner
 from thrifty.models.boosting.adaboost_rs import AdaBoostRSClassifier
 from thrifty.models.forests.forest import Forest
 
@@ -90,9 +93,90 @@ def test_constant_features_and_perfect_features():
     assert Forest.from_model(perfect).n_trees == 1
 
 
-def test_more_than_two_classes_are_refused():
-    with pytest.raises(ValueError, match="y has 3 classes"):
-        AdaBoostRSClassifier().fit(X, np.digitize(SIGNAL, [-1, 1]))
+# Several classes
+
+
+def several_classes(seed, n=60, missing=0.1):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 3)).round(1)
+    labels = np.digitize(X[:, 0] + 0.5 * X[:, 1] + random.normal(scale=0.5, size=n), [-0.7, 0.7])
+    X[random.random(X.shape) < missing] = np.nan
+    return X, labels, random.integers(1, 4, n).astype(float)
+
+
+def nested(tree, node=0):
+    """Return the tree below a node in the nested form of the reference, without splits that change no vote."""
+    if tree.feature[node] < 0:
+        return "leaf", int(tree.value[node].argmax())
+    split = int(tree.feature[node]), tree.threshold[node], bool(tree.missing_left[node])
+    return "split", *split, nested(tree, tree.left[node]), nested(tree, tree.right[node])
+
+
+def without_idle_splits(tree):
+    if tree[0] == "leaf":
+        return tree
+    left, right = (without_idle_splits(side) for side in tree[4:])
+    return left if left == right and left[0] == "leaf" else (*tree[:4], left, right)
+
+
+def same_tree(ours, theirs):
+    if theirs[0] == "leaf" or ours[0] == "leaf":
+        return ours == theirs
+    same = ours[1] == theirs[1] and np.isclose(ours[2], theirs[2]) and ours[3] == theirs[3]
+    return same and same_tree(ours[4], theirs[4]) and same_tree(ours[5], theirs[5])
+
+
+@pytest.mark.parametrize("max_depth", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_trees_and_weights_for_several_classes_are_those_of_samme(max_depth, seed):
+    rows, labels, count = several_classes(seed)
+    model = AdaBoostRSClassifier(max_depth=max_depth, min_samples_leaf=8)
+    targets = np.eye(3)[labels]
+    learn = tree_learner(model, rows, targets, count, np.random.default_rng(0))
+    voters = ada_boost(learn, targets, count, 6)
+    expected = reference.boost(rows.tolist(), labels.tolist(), 3, count.tolist(), 6, max_depth, 8)
+    expected = [(tree, alpha) for tree, alpha in expected if without_idle_splits(tree)[0] == "split"]
+    assert len(voters) == len(expected) > 2
+    for voter, (tree, alpha) in zip(voters, expected, strict=True):
+        assert same_tree(nested(voter.tree), without_idle_splits(tree))
+        assert voter.weight == pytest.approx(alpha)
+        votes = [reference.answer(tree, row) for row in rows.tolist()]
+        np.testing.assert_array_equal(voter.votes.argmax(axis=1), votes)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_trees_for_several_classes_are_drawn_by_weight_over_cost(seed):
+    rows, labels, count = several_classes(seed)
+    prices, n_draws = [1.0, 5.0, 2.0], 200_000
+    stumps = {"n_estimators": 6, "max_depth": 1, "min_samples_leaf": 8, "random_state": 0}
+    model = AdaBoostRSClassifier(costs=prices, n_samples=n_draws, **stumps).fit(rows, labels, count)
+    expected = reference.boost(rows.tolist(), labels.tolist(), 3, count.tolist(), 6, 1, 8)
+    expected = [(tree, alpha) for tree, alpha in expected if tree[0] == "split"]
+    probabilities = reference.draw_probabilities(expected, prices)
+    np.testing.assert_allclose(np.sort(model.draws_) / n_draws, np.sort(probabilities), atol=0.005)
+
+
+def test_with_many_draws_it_votes_like_samme_of_scikit_learn():
+    labels = np.digitize(SIGNAL, [-0.8, 0.8])
+    original = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=8).fit(X, labels)
+    coded = original.decision_function(X)  # 1 for the class of a vote, -1 / 2 for the others, weighted means
+    share = (2 * coded + 1) / 3
+    model = AdaBoostRSClassifier(
+        costs=PRICES, n_estimators=8, n_samples=400_000, max_depth=2, min_samples_leaf=1, random_state=0
+    ).fit(X, labels)
+    votes = model.decision_function(X) - model.forest_.base
+    slope = votes.sum(axis=1).mean()
+    np.testing.assert_allclose(votes / slope, share, atol=0.02)
+
+
+def test_several_classes_are_predicted():
+    digits, labels = load_digits(return_X_y=True)
+    model = AdaBoostRSClassifier(n_samples=300, max_depth=3, random_state=0).fit(digits[:1200], labels[:1200])
+    assert model.score(digits[1200:], labels[1200:]) > 0.8
+    prior = np.log(np.bincount(labels[:1200]) / 1200)
+    np.testing.assert_allclose(model.decision_function(digits[:2], cap=0), [prior, prior])
+    log_loss = -np.log(model.predict_proba(digits[1200:])[np.arange(597), labels[1200:]]).mean()
+    assert log_loss < 0.5 * np.log(10)
 
 
 @pytest.mark.parametrize("name", ["n_estimators", "n_samples", "max_depth", "min_samples_leaf"])

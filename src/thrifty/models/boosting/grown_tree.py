@@ -28,6 +28,11 @@ class TreeNodes:
         self.missing_left.append(True)
         return len(self.feature) - 1
 
+    def as_tree(self, value: np.ndarray) -> Tree:
+        """Return the tree, given the values (n_nodes, n_values) of its leaves."""
+        feature, threshold, left, right = map(np.array, (self.feature, self.threshold, self.left, self.right))
+        return Tree(feature, threshold, left, right, value, np.array(self.missing_left), self.categories)
+
 
 class GrownTree:
     """A tree that was grown on training rows.
@@ -66,13 +71,4 @@ class GrownTree:
 
     def as_tree(self, learning_rate: float) -> Tree:
         """Return the tree without its rows; the values of leaves are their steps times the learning rate."""
-        nodes = self._nodes
-        return Tree(
-            np.array(nodes.feature),
-            np.array(nodes.threshold),
-            np.array(nodes.left),
-            np.array(nodes.right),
-            learning_rate * self._steps[:, None],
-            np.array(nodes.missing_left),
-            nodes.categories,
-        )
+        return self._nodes.as_tree(learning_rate * self._steps[:, None])

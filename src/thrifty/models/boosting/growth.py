@@ -113,7 +113,7 @@ class Grower:
         self.payments: Payments | NoPayments = payments
         self._no_payments = NoPayments(payments.weight, codes.n_features)
         self._n_bins = bins.n_bins
-        self._tie_rank = _tie_ranks(codes, bins.edges)
+        self._tie_rank = tie_ranks(codes, bins.edges)
         self._n_words = 1 if constant_hessian else 2
         self._all_weight = all_weight
         self._free_histograms: list[np.ndarray] = []
@@ -339,7 +339,7 @@ class Grower:
         return GrownTree(nodes, steps, rows_of, saved)
 
 
-def _tie_ranks(codes: Codes, edges: np.ndarray) -> np.ndarray:
+def tie_ranks(codes: Codes, edges: np.ndarray) -> np.ndarray:
     """Return a rank of each feature that depends on its values but not on its position, to decide between equal gains.
 
     Edges are compared first, because they stay the same if a row is repeated instead of weighted.
