@@ -1,6 +1,7 @@
 """Properties of all cost models, compared with exact fractions of reference/costs.py."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -119,14 +120,52 @@ def test_declared_values_build_an_equal_model(prices):
         assert hash(again) == hash(model)
 
 
-@given(st.lists(st.just(0.0) | st.floats(1e-3, 1e6), min_size=1, max_size=8), st.randoms(use_true_random=False))
-def test_sums_of_floats_do_not_depend_on_order_and_never_exceed_the_prices(prices, random):
-    model, d = CostModel(prices), len(prices)
+DECLARED = st.just(0.0) | st.floats(1e-3, 1e6) | st.decimals(0, 1000, places=3).map(float)
+
+
+@given(st.lists(DECLARED, min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_sums_of_floats_do_not_depend_on_order_and_are_never_below_the_prices(prices, random):
+    model, d, exact = CostModel(prices), len(prices), exact_values(prices)
     first, second = Ledger(model), Ledger(model, random.sample(range(d), d))
     for feature in range(d):
-        assert first.buy(feature) <= prices[feature] * (1 + 1e-15)
+        assert first.buy(feature) >= float(exact(prices[feature]))
     assert first.spent == second.spent == model.total == model.of(np.ones(d, dtype=bool))
     assert model.total == pytest.approx(sum(prices), rel=1e-14)
+
+
+@given(st.lists(DECLARED, min_size=1, max_size=8), st.data())
+def test_the_declared_prices_of_what_is_bought_never_exceed_the_cap(prices, data):
+    exact = exact_values(prices)
+    some = data.draw(st.sets(st.integers(0, len(prices) - 1)))
+    near = float(sum((exact(prices[j]) for j in some), Fraction(0)))
+    cap = max(0.0, data.draw(st.sampled_from([near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf)])))
+    ledger, bought = Ledger(CostModel(prices)), set()
+    for feature in data.draw(st.permutations([*some, *range(len(prices))])):
+        if ledger.affordable(cap)[feature]:
+            ledger.buy(feature)
+            bought.add(feature)
+    true_cost = sum((exact(prices[j]) for j in bought), Fraction(0))
+    assert true_cost <= exact(ledger.spent)
+    assert true_cost <= exact(cap)
+
+
+def exact_values(prices):
+    """Return what the floats of a price list stand for: decimals, or else the exact values of the floats."""
+    for places in range(16):
+        scale, tolerance = 10**places, 2**-50 if places <= 9 else 0
+        rounded = [Fraction(round(Fraction(price) * scale), scale) for price in prices]
+        pairs = list(zip(rounded, prices, strict=True))
+        near = all(abs(float(value) - price) <= tolerance * price for value, price in pairs)
+        if sum(rounded) * scale < 2**52 and near:
+            return lambda value: Fraction(round(Fraction(float(value)) * scale), scale)
+    return Fraction
+
+
+def test_a_price_that_has_to_be_rounded_is_rounded_up():
+    model = CostModel([3_000_000.0, 1 / 3 * 1e-3])
+    assert model.unit_costs[1] > 1 / 3 * 1e-3
+    assert not Ledger(model).affordable(1 / 3 * 1e-3)[1]
+    assert Ledger(model).affordable(model.unit_costs[1])[1]
 
 
 def without_names(model):

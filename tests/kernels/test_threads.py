@@ -1,5 +1,7 @@
 """Blocks of rows cover all rows in order, and several threads may run them at once."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -37,3 +39,23 @@ def test_many_threads_may_predict_at_once():
     with ThreadPoolExecutor(8) as pool:
         for prediction in pool.map(lambda _: model.predict(X), range(24)):
             np.testing.assert_array_equal(prediction, expected)
+
+
+AFTER_THE_MAIN_THREAD = """
+import threading
+from thrifty.kernels import threads
+
+threads.n_threads = lambda: 3
+threads.over_rows(lambda first, last: first, 30_000)
+
+def work():
+    threading.main_thread().join()
+    print(threads.over_rows(lambda first, last: first, 30_000))
+
+threading.Thread(target=work).start()
+"""
+
+
+def test_a_thread_that_outlives_the_main_thread_works_serially():
+    run = subprocess.run([sys.executable, "-c", AFTER_THE_MAIN_THREAD], capture_output=True, text=True, check=False)
+    assert (run.stdout, run.stderr) == ("[0, 10000, 20000]\n", "")

@@ -5,12 +5,15 @@ spend would depend on the order of the purchases. Ticks avoid both problems:
 
     price = ticks / scale        scale: number of ticks in a price of 1
 
-Short decimals use scale = 10**k, with the smallest k for which all prices are whole numbers of ticks. Whole numbers
-below 2**53 add exactly in any order, also in BLAS. One division at the end gives the float nearest to the true sum.
+Decimals use scale = 10**k, with the smallest k up to 15 for which all prices are whole numbers of ticks and the total
+stays below 2**52 ticks. Whole numbers below 2**53 add exactly in any order, also in BLAS. One division at the end gives
+the float nearest to the true sum, and different sums give different floats. A price that differs from a decimal with at
+most nine places by no more than 2**-50 of its value is taken as this decimal: 3 * 0.1 is 0.3.
 
-Other prices (1/3, a measured time) use the largest power of two as scale for which the total stays below 2**53. They
-are rounded down, so that a cap equal to a price allows this price. The loss is as small as the rounding error of a
-floating-point sum of the prices.
+Other prices (1/3, a measured time) are taken as the exact values of the floats. They use the largest power of two as
+scale for which the total stays below 2**53, and are rounded up to whole ticks. So a sum is never less than the sum of
+the prices, and what a row acquires within a cap truly costs at most the cap. The excess is about as small as the
+rounding error of a floating-point sum. If a price had to be rounded, a cap equal to this price does not admit it.
 """
 
 import math
@@ -20,9 +23,11 @@ import numpy as np
 from thrifty.exceptions import CostError
 
 _MAX_TICKS = 2.0**53
-_MAX_DECIMALS = 9
+_MAX_DECIMAL_TICKS = 2.0**52  # so that neighbouring numbers of ticks are different floats after the division
+_MAX_DECIMALS = 15
+_COMPUTED_DECIMALS = 9  # up to here, prices may have rounding errors of the computation that they come from
 _RELATIVE_ROUNDING = 2.0**-50
-_MAX_RELATIVE_LOSS = 1e-6  # largest share of a price that rounding down to ticks may remove
+_MAX_RELATIVE_EXCESS = 1e-6  # largest share of a price that rounding up to ticks may add
 
 
 def to_ticks(prices: np.ndarray) -> tuple[np.ndarray, float]:
@@ -48,17 +53,24 @@ def to_ticks(prices: np.ndarray) -> tuple[np.ndarray, float]:
     total = _total(prices)
     for decimals in range(_MAX_DECIMALS + 1):
         scale = 10.0**decimals
-        if total * scale >= _MAX_TICKS * (1 - _RELATIVE_ROUNDING):
+        if total * scale >= _MAX_DECIMAL_TICKS:
             break
         ticks = np.rint(prices * scale)
-        if np.all(np.abs(ticks - prices * scale) <= _RELATIVE_ROUNDING * ticks):
+        tolerance = _RELATIVE_ROUNDING * prices if decimals <= _COMPUTED_DECIMALS else 0.0
+        if np.all(np.abs(ticks / scale - prices) <= tolerance):
             return ticks, scale
+    return _rounded_up(prices, total)
+
+
+def _rounded_up(prices: np.ndarray, total: float) -> tuple[np.ndarray, float]:
     _, exponent = math.frexp(total)
     scale = math.ldexp(1.0, min(53 - exponent, 1023))
-    ticks = np.floor(prices * scale)
-    if (lost := prices - ticks / scale > _MAX_RELATIVE_LOSS * prices).any():
+    if total * scale + len(prices) + 1 >= _MAX_TICKS:  # rounding up adds less than one tick per price
+        scale /= 2
+    ticks = np.ceil(prices * scale)
+    if (changed := np.abs(ticks / scale - prices) > _MAX_RELATIVE_EXCESS * prices).any():
         raise CostError(
-            f"the prices {prices[lost].min():g} and {prices.max():g} are too far apart to be added exactly. "
+            f"the prices {prices[changed].min():g} and {prices.max():g} are too far apart to be added exactly. "
             "Keep prices within a factor of 1e9. To exclude a feature, leave it out."
         )
     return ticks, scale

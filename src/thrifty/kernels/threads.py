@@ -39,7 +39,10 @@ def over_rows(work: Callable[[int, int], Any], n_rows: int, smallest: int = SMAL
     first_block, *other_blocks = row_blocks(n_rows, smallest)
     if not other_blocks:
         return [work(*first_block)]
-    futures = [_pool().submit(work, *block) for block in other_blocks]
+    try:
+        futures = [_pool().submit(work, *block) for block in other_blocks]
+    except RuntimeError:  # the main thread has ended, so that Python starts no more tasks
+        return [work(*block) for block in (first_block, *other_blocks)]
     return [work(*first_block), *(future.result() for future in futures)]
 
 
