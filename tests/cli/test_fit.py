@@ -94,6 +94,14 @@ def test_rows_without_a_target_are_left_out_and_whole_numbers_stay_so(thrifty, t
     assert package.load("rows.thrifty").classes_.tolist() == [1, 2]
 
 
+def test_large_whole_targets_stay_numbers(thrifty, tables):
+    rows = pd.DataFrame({"x": np.arange(60.0), "y": 43e19 + 1e18 * np.arange(60.0)})
+    rows.to_csv("rows.csv", index=False)
+    done = thrifty("fit", "rows.csv", "--target", "y", "--method", "l1", "--cv", 2)
+    assert done.code == 0, done.err
+    assert package.load("rows.thrifty").predict(rows[["x"]]) == pytest.approx(rows["y"], rel=0.01)
+
+
 def test_the_help_lists_all_methods(thrifty):
     assert METHOD_NAMES.split(", ") == list(METHODS)
     said = " ".join(thrifty("fit", "--help").out.split())

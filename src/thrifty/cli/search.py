@@ -17,6 +17,7 @@ METHOD_NAMES = (
 )
 METHOD_HELP = f"A method to try; repeat it for several. By default all that fit the task. One of: {METHOD_NAMES}."
 DECIMAL_COMMA = r"[-+]?\d+,\d+"
+LARGEST_WHOLE = 2**53  # larger floats are whole numbers too, but not all whole numbers are floats
 
 Target = Annotated[str | None, typer.Option(help="The column to predict.")]
 Costs = Annotated[Path | None, typer.Option(help="A price list; without one every column costs 1.")]
@@ -104,7 +105,7 @@ def _refuse_decimal_commas(frame: Any, place: str) -> None:
 
 
 def _typed_targets(column: Any, task: str | None) -> Any:
-    """Return the targets as an array of one type; whole numbers become integers, even if pandas read them as floats."""
+    """Return the targets as an array of one type; whole numbers that pandas read as floats become integers."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     values = column.to_numpy()
@@ -116,5 +117,8 @@ def _typed_targets(column: Any, task: str | None) -> Any:
         return values.astype(float)
     if not is_numeric_dtype(column):
         return values.astype(str)
-    whole = (values == values.round()).all()
-    return values.astype(int) if whole else values.astype(str if task == "classification" else float)
+    if values.dtype.kind in "iu":
+        return values
+    if ((values == values.round()) & (abs(values) <= LARGEST_WHOLE)).all():
+        return values.astype(int)
+    return values.astype(str if task == "classification" else float)
