@@ -125,40 +125,40 @@ DECLARED = st.just(0.0) | st.floats(1e-3, 1e6) | st.decimals(0, 1000, places=3).
 
 @given(st.lists(DECLARED, min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_sums_of_floats_do_not_depend_on_order_and_are_never_below_the_prices(prices, random):
-    model, d, exact = CostModel(prices), len(prices), exact_values(prices)
+    model, d = CostModel(prices), len(prices)
     first, second = Ledger(model), Ledger(model, random.sample(range(d), d))
-    for feature in range(d):
-        assert first.buy(feature) >= float(exact(prices[feature]))
+    for feature, price in enumerate(exact_values(prices)[0]):
+        assert first.buy(feature) >= float(price)
     assert first.spent == second.spent == model.total == model.of(np.ones(d, dtype=bool))
     assert model.total == pytest.approx(sum(prices), rel=1e-14)
 
 
 @given(st.lists(DECLARED, min_size=1, max_size=8), st.data())
 def test_the_declared_prices_of_what_is_bought_never_exceed_the_cap(prices, data):
-    exact = exact_values(prices)
+    exact_prices, exact = exact_values(prices)
     some = data.draw(st.sets(st.integers(0, len(prices) - 1)))
-    near = float(sum((exact(prices[j]) for j in some), Fraction(0)))
+    near = float(sum((exact_prices[j] for j in some), Fraction(0)))
     cap = max(0.0, data.draw(st.sampled_from([near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf)])))
     ledger, bought = Ledger(CostModel(prices)), set()
     for feature in data.draw(st.permutations([*some, *range(len(prices))])):
         if ledger.affordable(cap)[feature]:
             ledger.buy(feature)
             bought.add(feature)
-    true_cost = sum((exact(prices[j]) for j in bought), Fraction(0))
+    true_cost = sum((exact_prices[j] for j in bought), Fraction(0))
     assert true_cost <= exact(ledger.spent)
     assert true_cost <= exact(cap)
 
 
 def exact_values(prices):
-    """Return what the floats of a price list stand for: decimals, or else the exact values of the floats."""
+    """Return the exact prices, and a function that reads an amount: as a decimal if all prices are decimals."""
     for places in range(16):
-        scale, tolerance = 10**places, 2**-50 if places <= 9 else 0
-        rounded = [Fraction(round(Fraction(price) * scale), scale) for price in prices]
-        pairs = list(zip(rounded, prices, strict=True))
-        near = all(abs(float(value) - price) <= tolerance * price for value, price in pairs)
-        if sum(rounded) * scale < 2**52 and near:
-            return lambda value: Fraction(round(Fraction(float(value)) * scale), scale)
-    return Fraction
+        rounded = [Fraction(round(Fraction(price) * 10**places), 10**places) for price in prices]
+        ticks = sum(rounded) * 10**places
+        tolerance = 2**-50 if ticks < 2**40 else 0
+        near = [abs(float(value) - price) <= tolerance * price for value, price in zip(rounded, prices, strict=True)]
+        if ticks < 2**52 and all(near):
+            return rounded, lambda amount: Fraction(repr(float(amount)))
+    return [Fraction(price) for price in prices], Fraction
 
 
 def test_a_price_that_has_to_be_rounded_is_rounded_up():

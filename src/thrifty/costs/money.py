@@ -7,8 +7,8 @@ spend would depend on the order of the purchases. Ticks avoid both problems:
 
 Decimals use scale = 10**k, with the smallest k up to 15 for which all prices are whole numbers of ticks and the total
 stays below 2**52 ticks. Whole numbers below 2**53 add exactly in any order, also in BLAS. One division at the end gives
-the float nearest to the true sum, and different sums give different floats. A price that differs from a decimal with at
-most nine places by no more than 2**-50 of its value is taken as this decimal: 3 * 0.1 is 0.3.
+the float nearest to the true sum, and different sums give different floats. If the total is below 2**40
+ticks, prices may differ from whole numbers of ticks by 2**-50 of their value, so that 3 * 0.1 is 0.3.
 
 Other prices (1/3, a measured time) are taken as the exact values of the floats. They use the largest power of two as
 scale for which the total stays below 2**53, and are rounded up to whole ticks. So a sum is never less than the sum of
@@ -25,7 +25,7 @@ from thrifty.exceptions import CostError
 _MAX_TICKS = 2.0**53
 _MAX_DECIMAL_TICKS = 2.0**52  # so that neighbouring numbers of ticks are different floats after the division
 _MAX_DECIMALS = 15
-_COMPUTED_DECIMALS = 9  # up to here, prices may have rounding errors of the computation that they come from
+_MAX_COMPUTED_TICKS = 2.0**40  # below, prices may have rounding errors of the computation that they come from
 _RELATIVE_ROUNDING = 2.0**-50
 _MAX_RELATIVE_EXCESS = 1e-6  # largest share of a price that rounding up to ticks may add
 
@@ -56,7 +56,7 @@ def to_ticks(prices: np.ndarray) -> tuple[np.ndarray, float]:
         if total * scale >= _MAX_DECIMAL_TICKS:
             break
         ticks = np.rint(prices * scale)
-        tolerance = _RELATIVE_ROUNDING * prices if decimals <= _COMPUTED_DECIMALS else 0.0
+        tolerance = _RELATIVE_ROUNDING * prices if total * scale < _MAX_COMPUTED_TICKS else 0.0
         if np.all(np.abs(ticks / scale - prices) <= tolerance):
             return ticks, scale
     return _rounded_up(prices, total)
