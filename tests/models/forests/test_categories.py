@@ -12,7 +12,7 @@ import xgboost
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from thrifty import Forest, SessionError, load, save
+from thrifty import EarlyExitRanker, Forest, SessionError, load, save
 from thrifty.models.forests.levels import CategoryLevels
 from thrifty.models.session import Acquire, drive
 
@@ -148,6 +148,16 @@ def test_arrays_of_lightgbm_and_xgboost_hold_codes(library):
     text_is_a_level_and_a_number_a_code = forest.with_costs().session()
     row = {"level": frame["level"].iloc[1], "number": NUMBER[1], "other": codes[1, 2]}
     assert_equal(drive(text_is_a_level_and_a_number_a_code, row.__getitem__).prediction, model.predict(frame[1:2])[0])
+
+
+def test_early_exit_takes_the_frame_of_its_forest():
+    frame, qid = frame_of("not sorted"), np.repeat(np.arange(10), N // 10)
+    model = lightgbm.LGBMRanker(n_estimators=6, verbose=-1, n_jobs=1, min_data_per_group=5)
+    model.fit(frame, PICK, group=np.full(10, N // 10))
+    for estimator in (model, Forest.from_model(model)):
+        ranker = EarlyExitRanker(estimator, s=1e9).fit(frame, PICK, qid=qid)
+        assert_equal(ranker.predict(frame, qid=qid), model.predict(frame))
+    assert_equal(drive(ranker.session(), frame.iloc[0].to_dict().__getitem__).prediction, model.predict(frame[:1])[0])
 
 
 def test_lists_and_arrays_of_objects_hold_levels():

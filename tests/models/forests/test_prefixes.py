@@ -18,7 +18,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from thrifty import Forest
+from thrifty import EarlyExitRanker, Forest
 from thrifty.models.forests.forest import Tree
 from thrifty.testing.constant_answer import N_TRAINING, PRICES, imbalanced_problems, refuse_worse_than_constant
 
@@ -156,6 +156,12 @@ def test_bad_rows_are_refused():
     positive = Forest.from_model(lightgbm.LGBMRegressor(objective="gamma", **quiet).fit(X, 1.0 + y)).with_costs()
     with pytest.raises(ValueError, match="the mean of y is not a number that the model can predict"):
         positive.fit(X, -1.0 - y)
+
+
+def test_early_exit_adds_what_is_expected_of_the_other_trees():
+    X, y = next(problems(model := lightgbm.LGBMRegressor(**quiet)))
+    ranker = EarlyExitRanker(model.fit(X, y), costs=PRICES).fit(X, np.arange(len(X)) % 3)
+    np.testing.assert_allclose(ranker.predict(X, cap=0), y.mean(), rtol=1e-5)
 
 
 def test_what_is_expected_of_a_tree_is_added_until_it_is_evaluated():

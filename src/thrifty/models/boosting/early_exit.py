@@ -127,7 +127,7 @@ class EarlyExitRanker(ForestEstimator, BudgetedRanker):
             The fitted estimator.
         """
         _check_parameters(self)
-        rows = self._validated(X, y, sample_weight, qid)
+        rows = self._validated(_with_codes(self.estimator, X), y, sample_weight, qid)
         self.forest_ = _fitted_forest(self, rows, self._targets(rows.y)[:, 0])
         self.evaluation_costs_ = np.full(self.forest_.n_trees, float(self.evaluation_cost))
         self.checkpoints_ = _checkpoints(self.n_checkpoints, self._priced().n_rounds)
@@ -175,6 +175,12 @@ def _fitted_forest(ranker: EarlyExitRanker, rows: Rows, labels: np.ndarray) -> F
             f"has {ranker.n_features_in_} columns. Pass a forest with one score that was fitted on these columns."
         )
     return forest
+
+
+def _with_codes(model: Any, X: Any) -> Any:
+    """Return X with codes in place of the levels that a fitted forest knows."""
+    is_forest = isinstance(model, Forest) or (reader_of(model) is not None and is_fitted(model))
+    return Forest.from_model(model).coded(X) if is_forest else X
 
 
 def _default_ranker() -> Any:

@@ -26,7 +26,8 @@ class ForestEstimator(BudgetedEstimator):
     Attributes
     ----------
     forest_ : Forest
-        Its sums are the scores; a subclass whose sums are not scores overrides `_score_of_sums`.
+        Its sums are the scores, together with what is expected of the trees that a row could not pay for. A subclass
+        whose sums are not scores overrides `_score_of_sums`.
     evaluation_costs_ : ndarray of shape (n_trees,)
         What evaluating each tree costs a row. The trees of a round are paid for when the row enters the round.
     """
@@ -58,7 +59,7 @@ class ForestEstimator(BudgetedEstimator):
 
     def _score_of_sums(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:
         """Return the scores of rows from their sums (n, n_scores) and the last rounds that they completed (n,)."""
-        return drop_single_column(sums)
+        return drop_single_column(sums + self._priced().remainders[exits + 1])
 
     def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
         starts = self._priced().round_at[:-1].astype(int)

@@ -61,10 +61,15 @@ def hist_gradient_boosting(model: Any) -> Forest:
 
 def ada_boost(model: Any) -> Forest:
     """Read AdaBoostClassifier. The sum of the outputs, which are weighted votes, is ``decision_function``."""
-    weights = iter(model.estimator_weights_ / model.estimator_weights_.sum())
+    weights = model.estimator_weights_ / model.estimator_weights_.sum()
+    weight_of = iter(weights)
     task = _boosted_task(model, scale=1 / (len(model.classes_) - 1))
-    output = lambda tree: votes(tree.value[:, 0]) * next(weights)  # noqa: E731
-    return _summed(model, model.estimators_, output, task, weight="n_node_samples")  # others are weights of boosting
+    forest = _summed(
+        model, model.estimators_, lambda tree: votes(tree.value[:, 0]) * next(weight_of), task, weight=None
+    )
+    shares = model.estimators_[0].tree_.value[0, 0]  # the first tree has the weights of the training rows
+    expected = shares @ votes(np.eye(len(shares)))  # the classes vote for themselves
+    return forest.replace(expected=np.outer(weights, expected).ravel())
 
 
 def votes(proportions: np.ndarray) -> np.ndarray:
