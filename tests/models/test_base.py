@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
 from thrifty import AdaBoostRSClassifier, ASTCClassifier, CostError, CostModel, CostWeightedL1Regressor
@@ -126,6 +126,16 @@ def test_exits_that_are_not_exits_are_refused(exits):
         model.outline([1_000_000])
 
 
+@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda each: each.__name__)
+def test_tiny_prices_are_accepted(estimator):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(120, 3)), random.integers(0, 2, 120)
+    model = estimator(costs=np.full(3, 1e-300)).fit(X, y)
+    for cap in (None, 1.5e-300):
+        acquisition = model.acquire(X, cap=cap)
+        np.testing.assert_allclose(acquisition.spend / 1e-300, acquisition.acquired.sum(axis=1), rtol=1e-6)
+
+
 NUMBER_PREDICTORS = [each for each in public_estimators() if not is_classifier(each())]
 
 
@@ -150,5 +160,8 @@ def test_the_largest_and_smallest_targets_that_are_accepted_are_fitted(estimator
     random = np.random.default_rng(0)
     X = random.normal(size=(100, 3))
     y = X[:, 0] + X[:, 1] ** 2
-    usual, scaled = (estimator().fit(X, factor * y).predict(X) for factor in (1.0, scale))
+    model = estimator()
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    usual, scaled = (clone(model).fit(X, factor * y).predict(X) for factor in (1.0, scale))
     np.testing.assert_allclose(scaled / scale, usual, rtol=1e-6, atol=1e-6)
