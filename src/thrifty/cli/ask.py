@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from thrifty.cli.keys import KeyFile, read_key
+
 UNAVAILABLE = ("unavailable", "none", "na", "n/a")
 HELP = ("", "?")
 NO_ANSWER = 1  # exit code if the input ends before the model can answer
@@ -17,6 +19,7 @@ def ask(
     json: Annotated[
         bool, typer.Option("--json", help="Print the trace as JSON at the end; questions go to standard error.")
     ] = False,
+    key_file: KeyFile = None,
 ) -> None:
     """Answer questions about one row, each with its price, until the model can predict it."""
     from thrifty.cli.loaded_model import LoadedModel
@@ -24,7 +27,7 @@ def ask(
     from thrifty.cli.trace_text import ending
     from thrifty.cli.traces import trace_row
 
-    loaded = LoadedModel.open(model)
+    loaded = LoadedModel.open(model, read_key(key_file))
     out = console(stderr=json)
     out.print('Answer with a value, with "unavailable", or with ? for help.\n')
     questions = Questions(loaded, out)

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from thrifty.cli.keys import KeyFile, read_key
+
 ROW_HELP = "Trace one row: its number in --rows, counted from 1, or its values as JSON."
 
 
@@ -16,6 +18,7 @@ def explain(
         Path | None, typer.Option(help="A table: show what its rows buy, or trace the row that --row names.")
     ] = None,
     cap: Annotated[float | None, typer.Option(help="Hard limit on each row's spend.")] = None,
+    key_file: KeyFile = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Explain a model: what it buys for which rows. With --row: the trace of one row, step by step."""
@@ -23,7 +26,7 @@ def explain(
     from thrifty.cli.model_report import print_model
     from thrifty.cli.trace_text import print_trace
 
-    loaded = LoadedModel.open(model)
+    loaded = LoadedModel.open(model, read_key(key_file))
     if row is None:
         print_model(loaded, rows, cap, as_json=json)
     else:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from thrifty.cli import search
+from thrifty.cli.keys import KeyFile, read_key
 
 
 def fit(
@@ -26,6 +27,7 @@ def fit(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The model file; by default it is named after the table.")
     ] = None,
+    key_file: KeyFile = None,
     json: search.Json = False,
 ) -> None:
     """Find the best model within a budget, print what it promises, and save it."""
@@ -34,6 +36,7 @@ def fit(
     from thrifty.cli.terminal import console
     from thrifty.persistence import save
 
+    key = read_key(key_file)
     path = output or default_model_path(data)
     refuse_unwritable(path)
     found = search.run_search(
@@ -52,7 +55,7 @@ def fit(
         n_jobs=jobs,
         random_state=seed,
     )
-    save(found, path)
+    save(found, path, key=key)
     report = SearchReport.of_search(found)
     if json:
         report.print_json(model=str(path))

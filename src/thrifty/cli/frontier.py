@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from thrifty.cli import search
+from thrifty.cli.keys import KeyFile, read_key
 
 MODEL_SUFFIX = ".thrifty"
 
@@ -28,6 +29,7 @@ def frontier(
     seed: search.Seed = 0,
     png: Annotated[Path | None, typer.Option(help="Also write a picture to this file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write a self-contained HTML page to this file.")] = None,
+    key_file: KeyFile = None,
     json: search.Json = False,
 ) -> None:
     """Show which score a search reaches for which spend: the search of a model file, or a new one on a table."""
@@ -38,7 +40,7 @@ def frontier(
         if path is not None:
             refuse_unwritable(path)
     if source.suffix.lower() == MODEL_SUFFIX:
-        report = SearchReport.of_model_file(source)
+        report = SearchReport.of_model_file(source, read_key(key_file))
     else:
         found = search.run_search(
             source,

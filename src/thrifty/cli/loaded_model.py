@@ -30,9 +30,9 @@ class LoadedModel:
     manifest: Manifest | None = None
 
     @classmethod
-    def open(cls, path: Path) -> "LoadedModel":
-        """Load a model file."""
-        return cls(*load_with_manifest(path))
+    def open(cls, path: Path, key: bytes | None = None) -> "LoadedModel":
+        """Load a model file; with a key, it must be signed with this key."""
+        return cls(*load_with_manifest(path, key=key))
 
     @cached_property
     def fields(self) -> dict[str, Field]:

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from thrifty.cli.keys import KeyFile, read_key
+
 ROWS_HELP = "Rows to predict: .csv, .tsv, either also .gz, .parquet, or - for CSV on standard input."
 
 
@@ -28,6 +30,7 @@ def predict(
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Treat columns that are not in the table as unavailable.")
     ] = False,
+    key_file: KeyFile = None,
     json: Annotated[bool, typer.Option("--json", help="Write JSON lines.")] = False,
 ) -> None:
     """Predict rows: prediction, probability, spend and columns bought, for files of any size."""
@@ -39,7 +42,7 @@ def predict(
 
     if output.exists() and rows.exists() and output.samefile(rows):
         raise ValueError(f"--output is '{output}', where the rows are. Pass another name.")
-    loaded = LoadedModel.open(model)
+    loaded = LoadedModel.open(model, read_key(key_file))
     with open_table(rows) as table:
         table.refuse_unknown(qid=qid)
         predictor = ChunkPredictor(

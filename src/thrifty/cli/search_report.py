@@ -44,11 +44,11 @@ class SearchReport:
         return cls(records, promise, search.budget, search.cost_model_.unit, search.scoring_)
 
     @classmethod
-    def of_model_file(cls, path: Path) -> "SearchReport":
+    def of_model_file(cls, path: Path, key: bytes | None = None) -> "SearchReport":
         """Return the report of the search that a model file comes from."""
         from thrifty.persistence import read_manifest
 
-        manifest = read_manifest(path)
+        manifest = read_manifest(path, key=key)
         if manifest.frontier is None or manifest.promise is None:
             raise ValueError(f"{path}: the model does not come from a search, so it has no frontier. Pass a table.")
         promise = manifest.promise

@@ -1,0 +1,29 @@
+"""The option --key-file: a key that signs model files, and that files must be signed with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thrifty.exceptions import ModelFileError
+
+MAX_BYTES = 4096
+KeyFile = Annotated[
+    Path | None, typer.Option("--key-file", help="A file with a secret key that signs the model; at least 16 bytes.")
+]
+
+
+def read_key(path: Path | None) -> bytes | None:
+    """Return the key in a file, all its bytes; None if no file is given."""
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as file:
+            key = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ModelFileError(f"--key-file {path}: {(error.strerror or str(error)).lower()}. Check the path.") from error
+    if len(key) > MAX_BYTES:
+        raise ModelFileError(
+            f"--key-file {path}: more than {MAX_BYTES} bytes. Pass a file with 16 to {MAX_BYTES} bytes."
+        )
+    return key
