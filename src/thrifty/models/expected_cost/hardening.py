@@ -29,7 +29,7 @@ from thrifty.models.expected_cost.standardised import Scales
 from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.linear_nodes.tree import END, LinearNode
 
-FineTune = Literal["paper", "support", "held"] | None
+FineTune = Literal["auto", "support", "held", "refit", "paper"] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def harden(
     """
     soft, supports = objective.traverse(parameters), parameters.squares() > 0
     routes = learned_routes(objective.topology, parameters)
-    if fine_tune in ("support", "held"):
+    if fine_tune in ("support", "held", "refit"):
         routes = needed_routes(objective, parameters, routes, soft.scores, prices)
     parents = reachable_nodes(routes)
     position = {END: END} | {k: i for i, k in enumerate(parents)}
@@ -98,10 +98,10 @@ def harden(
         answer = Answer(parameters.weights[k], parameters.intercepts[k])
         if fine_tune == "paper" and END in (route.upper, route.lower):
             answer = refit_answer(objective, np.flatnonzero(supports[k]), loss_shares(objective, soft, k))
-        elif fine_tune in ("support", "held"):
+        elif fine_tune in ("support", "held", "refit"):
             columns = _answer_columns(supports[k], route, held[parent], prices, fine_tune)
             answer = fit_answer(objective, *columns, reach)
-            if parent != END:
+            if parent != END and fine_tune != "refit":
                 n_routing = int(np.count_nonzero(routes[parent].weights)) + 1
                 answer = shrink_to_parent(answers[parent], answer, objective, reach, n_rows, n_routing)
         answers[k] = answer
@@ -153,7 +153,7 @@ def _answer_columns(
     still have to be paid for are optional.
     """
     ends = END in (route.upper, route.lower)
-    allowed = own if ends and fine_tune == "support" else route.weights != 0
+    allowed = own if ends and fine_tune != "held" else route.weights != 0
     if ends and fine_tune == "held":
         allowed = allowed | own
     if not ends or fine_tune == "held":
