@@ -230,6 +230,19 @@ def closed_form_leaf(problem, reach, ancestor_squares, gamma, eta):
     return weights[None], solution[-1:], np.abs(weights), root(weights**2 @ problem.requirement + ancestor_squares)
 
 
+def fine_tuned_leaf(problem, reach, support, rounds=300):
+    """Return the weights (1, d) and intercept (1,) of a leaf by 3.5: the loss with rho, without cost, on its support.
+
+    Weights outside the `support` are clamped at zero; the others alternate between (16) and (15).
+    """
+    free = problem._replace(cost_weight=0.0)
+    gamma, nothing = np.where(support, 1.0, 0.0), np.zeros(len(problem.unit_costs))
+    for _ in range(rounds):
+        weights, intercept, gamma, _ = closed_form_leaf(free, reach, nothing, gamma, nothing)
+        gamma = np.where(gamma < 1e-4, 0.0, gamma)
+    return weights, intercept
+
+
 def hard_route(row, tree, requirement, unit_costs):
     """Return (exit node, acquired (d,) bool, cost) of a row, up where x beta > theta; it pays (8), or (20) and (21)."""
     target, acquired = 0, np.zeros(len(row), dtype=bool)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from thrifty.costs import Ledger
 from thrifty.plots.axes import new_axes, style_axes
-from thrifty.plots.fitted import check_fitted
+from thrifty.plots.fitted import purchases_of
 from thrifty.plots.palette import TEXT_COLOR
 
 CHEAP_TO_EXPENSIVE = LinearSegmentedColormap.from_list("thrifty_prices", ["#8fb8d6", "#2f6690", "#6b4a78", "#c8641f"])
@@ -49,7 +49,9 @@ class FeaturesByDepth:
     unit: str
 
 
-def features_by_depth(estimator: Any, price_groups: Sequence[float] | None = None) -> FeaturesByDepth:
+def features_by_depth(
+    estimator: Any, price_groups: Sequence[float] | None = None, *, learned: bool = False
+) -> FeaturesByDepth:
     """Compute the share of the features that a fitted tree has acquired, by depth and by price.
 
     Parameters
@@ -59,15 +61,16 @@ def features_by_depth(estimator: Any, price_groups: Sequence[float] | None = Non
     price_groups : sequence of float, default=None
         Highest price of each group, in increasing order. None makes one group per price, or six groups of about
         equal size if there are more than eight prices.
+    learned : bool, default=False
+        Whether nodes acquire the features that they weigh as learned, before fine-tuning.
 
     Returns
     -------
     FeaturesByDepth
         Groups, their sizes and their shares.
     """
-    check_fitted(estimator)
+    purchases = purchases_of(estimator, learned)
     prices, depth = Ledger(estimator.cost_model_).prices, estimator.tree_.depth
-    purchases = estimator.node_purchases()
     bought = [purchases[depth == d].any(axis=0) for d in range(depth.max() + 1)]
     acquired = np.logical_or.accumulate(bought)
     group_of = np.searchsorted(_upper_bounds(prices, price_groups), prices)
@@ -130,6 +133,7 @@ class FeaturesByDepthDisplay:
         estimator: Any,
         *,
         price_groups: Sequence[float] | None = None,
+        learned: bool = False,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> "FeaturesByDepthDisplay":
@@ -143,6 +147,9 @@ class FeaturesByDepthDisplay:
             Highest price of each group, in increasing order. The price of a feature is its cost if it is acquired
             alone, including its bundles. None makes one group per price, or six groups of about equal size if
             there are more than eight prices.
+        learned : bool, default=False
+            Whether to show the features that nodes weigh as learned, before fine-tuning, as the paper does. Only for
+            CSTC, CSCC, Cronus and AND-OR cascades.
         ax : matplotlib Axes, default=None
             Axes to draw in. None creates a new figure.
         **kwargs
@@ -153,7 +160,7 @@ class FeaturesByDepthDisplay:
         FeaturesByDepthDisplay
             The display, already plotted.
         """
-        return cls(features_by_depth(estimator, price_groups)).plot(ax, **kwargs)
+        return cls(features_by_depth(estimator, price_groups, learned=learned)).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> "FeaturesByDepthDisplay":
         """Plot the shares.

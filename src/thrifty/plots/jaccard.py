@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from thrifty.models.expected_cost.criterion import CSTCCriterion, jaccard_matrix
 from thrifty.plots.axes import MAX_FIGURE_SIZE, size_in_inches
-from thrifty.plots.fitted import check_fitted
+from thrifty.plots.fitted import supports_of
 from thrifty.plots.palette import COLOR_CYCLE, TEXT_COLOR
 from thrifty.plots.text import BODY_STYLE, POINTS_PER_INCH, line_height, text_width
 from thrifty.plots.tree_cards import tree_cards
@@ -107,7 +107,14 @@ class JaccardDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any = None, y: ArrayLike | None = None, *, ax: Axes | None = None, **kwargs: Any
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        learned: bool = False,
+        ax: Axes | None = None,
+        **kwargs: Any,
     ) -> "JaccardDisplay":
         """Plot the coefficients between the nodes of a tree at which rows can exit.
 
@@ -122,6 +129,9 @@ class JaccardDisplay:
             Rows to send through the tree. Pass X and y to show the mean label of the rows at each node.
         y : array-like of shape (n,), default=None
             Labels of the rows.
+        learned : bool, default=False
+            Whether to show the features that nodes weigh as learned, before fine-tuning, as the paper does. Only for
+            CSTC, CSCC, Cronus and AND-OR cascades.
         ax : matplotlib Axes, default=None
             Axes to draw in. None creates a new figure of a suitable size.
         **kwargs
@@ -132,9 +142,9 @@ class JaccardDisplay:
         JaccardDisplay
             The display, already plotted.
         """
-        check_fitted(estimator)
+        supports = supports_of(estimator, learned)
         nodes = [k for k in top_to_bottom(estimator.tree_) if estimator.tree_.terminal[k]]
-        jaccard = jaccard_matrix(estimator.node_supports()[nodes])
+        jaccard = jaccard_matrix(supports[nodes])
         notes = None if X is None else _mean_labels(estimator, nodes, X, y)
         return cls(jaccard, [f"node {k}" for k in nodes], notes=notes).plot(ax, **kwargs)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thrifty.plots.fitted import check_fitted
+from thrifty.plots.fitted import purchases_of
 from thrifty.plots.tree_order import children, top_to_bottom
 
 NOT_ACQUIRED, HELD, BOUGHT = range(3)
@@ -48,7 +48,7 @@ class NodePixels:
         return ", ".join(filter(None, parts))
 
 
-def node_pixels(estimator: Any, X: Any = None) -> list[NodePixels]:
+def node_pixels(estimator: Any, X: Any = None, *, learned: bool = False) -> list[NodePixels]:
     """Find the pixels that each node of a fitted tree buys.
 
     Parameters
@@ -57,14 +57,15 @@ def node_pixels(estimator: Any, X: Any = None) -> list[NodePixels]:
         Object with ``tree_``, ``node_purchases`` and ``acquire``.
     X : array-like of shape (n, d), default=None
         Return only the nodes that a row of X reaches. None returns all nodes.
+    learned : bool, default=False
+        Whether nodes buy the pixels that they weigh as learned, before fine-tuning.
 
     Returns
     -------
     list of NodePixels
         In node order.
     """
-    check_fitted(estimator)
-    tree, purchases = estimator.tree_, estimator.node_purchases()
+    purchases, tree = purchases_of(estimator, learned), estimator.tree_
     exits = np.empty(0, dtype=int) if X is None else estimator.acquire(X).exit
     shown = np.ones(tree.n_nodes, dtype=bool) if X is None else _visited(tree, exits)
     slots = _slots(tree, shown)

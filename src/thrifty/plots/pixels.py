@@ -79,7 +79,7 @@ class PixelsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, shapes: Sequence[Shape], X: Any = None, *, ax: Axes | None = None
+        cls, estimator: Any, shapes: Sequence[Shape], X: Any = None, *, learned: bool = False, ax: Axes | None = None
     ) -> "PixelsDisplay":
         """Plot the pixels that a fitted tree buys.
 
@@ -92,6 +92,9 @@ class PixelsDisplay:
             ``load_mnist(resolutions=(4, 8))`` pass ``[(4, 4), (8, 8)]``.
         X : array-like of shape (n, d), default=None
             Show only the nodes that these rows reach. None shows all nodes.
+        learned : bool, default=False
+            Whether to show the features that nodes weigh as learned, before fine-tuning, as the paper does. Only for
+            CSTC, CSCC, Cronus and AND-OR cascades.
         ax : matplotlib Axes, default=None
             Axes to draw in; the text is scaled to their size. None creates a new figure of a suitable size.
 
@@ -100,7 +103,7 @@ class PixelsDisplay:
         PixelsDisplay
             The display, already plotted.
         """
-        return cls(node_pixels(estimator, X), shapes).plot(ax)
+        return cls(node_pixels(estimator, X, learned=learned), shapes).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> "PixelsDisplay":
         """Plot the images.

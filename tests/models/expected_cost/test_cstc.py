@@ -43,7 +43,7 @@ def curved():
         ({"structure": "tall"}, "structure is 'tall'; expected one of 'full', 'prune', 'grow'"),
         ({"loss": "hinge"}, "loss is 'hinge'; expected one of 'squared', 'logistic'"),
         ({"solver": "magic"}, "solver is 'magic'; expected one of 'joint', 'block'"),
-        ({"fine_tune": True}, "fine_tune is True; expected one of 'support', 'held', 'paper', None"),
+        ({"fine_tune": True}, "fine_tune is True; expected one of 'auto', 'support', 'held', 'refit', 'paper', None"),
         ({"sharpness": 0}, "sharpness is 0; expected a number above 0"),
         ({"validation_fraction": 1.0}, "validation_fraction is 1.0; expected a share between 0 and 1"),
         ({"early_stopping": True, "scoring": "ndcg@5"}, "scoring='ndcg@5' is computed by query. Pass qid="),

@@ -149,7 +149,7 @@ def test_single_precision_is_as_good(model):
         ({"tol": "low"}, "tol is 'low'"),
         ({"sharpness": 0}, "sharpness is 0; expected a number above 0, or None"),
         ({"solver": "magic"}, "solver is 'magic'; expected one of 'joint', 'block'"),
-        ({"fine_tune": "all"}, "fine_tune is 'all'; expected one of 'support', 'held', 'paper', None"),
+        ({"fine_tune": "all"}, "fine_tune is 'all'; expected one of 'auto', 'support', 'held', 'refit', 'paper', None"),
         ({"max_iter": 0}, "max_iter is 0; expected a whole number of at least 1"),
         ({"validation_fraction": 1.0}, "validation_fraction is 1.0; expected a share between 0 and 1"),
         ({"costs": [1.0]}, "costs has 1 entries but X has 5 features"),

@@ -12,7 +12,7 @@ from thrifty import CSTCClassifier, CSTCRegressor
 from thrifty.datasets import make_quadrants
 from thrifty.models.expected_cost.fine_tuning import Answer, fit_answer
 from thrifty.models.expected_cost.fitting import store
-from thrifty.models.expected_cost.hardening import harden
+from thrifty.models.expected_cost.hardening import harden, usual_fine_tune
 from thrifty.models.expected_cost.initial_parameters import initial_parameters
 from thrifty.models.expected_cost.joint_solver import solve_jointly
 from thrifty.models.expected_cost.problem import pose as pose_rows
@@ -85,7 +85,7 @@ def check_increasing_lines(scores, log_odds, exits):
         np.testing.assert_allclose(gained, slope * moved, atol=1e-8)
 
 
-@pytest.mark.parametrize("fine_tune", ["paper", "support", "held"])
+@pytest.mark.parametrize("fine_tune", ["paper", "refit", "support", "held"])
 def test_fine_tuning_does_not_change_the_path_or_raise_the_spend_of_a_training_row(learned, fine_tune):
     X, _ = rows(0)
     before, after = hardened(learned, None).acquire(X), hardened(learned, fine_tune).acquire(X)
@@ -142,3 +142,61 @@ def test_a_node_that_every_row_leaves_becomes_a_leaf():
     parameters.thresholds[1] = 1e3
     nodes = hard_nodes(objective, parameters, "support")
     assert [(node.route.upper, node.route.lower) for node in nodes] == [(1, -1), (-1, -1)]
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("cstc", "full"), ("cstc", "irregular"), ("cscc", "cascade")])
+def test_fine_tuning_of_the_paper_equals_the_reference(kind, shape):
+    case = pose(kind, shape, n=150, sharpness=4.0)
+    parameters = solve_jointly(case.objective, initial_parameters(case.objective)).parameters
+    tree, nodes = as_tree(case.objective, parameters), hard_nodes(case.objective, parameters, "paper")
+    ends = dict(reference.terminals(tree))
+    reach = reference.reach_probabilities(tree, case.problem.X)
+    exits = reference.exit_probabilities(tree, case.problem.X)
+    assert len(nodes) == len(tree.upper)
+    for k, node in enumerate(nodes):
+        support = tree.weights[k].any(axis=0)
+        np.testing.assert_array_equal(node.learned, support)
+        if k not in ends:
+            np.testing.assert_array_equal(node.answer.weights, tree.weights[k])
+            continue
+        share = exits[:, list(ends).index(k)] if kind == "cscc" else reach[:, k]
+        if share.sum() < 0.01:  # the answer of a node that no row reaches is not served
+            continue
+        weights, intercept = reference.fine_tuned_leaf(case.problem, share, support)
+        np.testing.assert_allclose(node.answer.weights, weights, atol=2e-3)
+        np.testing.assert_allclose(node.answer.intercepts, intercept, atol=2e-3)
+        assert not node.answer.weights[:, ~support].any()
+
+
+def test_without_shrinking_refit_buys_what_support_would_buy_alone(learned):
+    """They differ only in the mixture with the answer of the parent."""
+    X, _ = rows(0)
+    refit, support = hardened(learned, "refit").acquire(X), hardened(learned, "support").acquire(X)
+    np.testing.assert_array_equal(refit.exit, support.exit)
+    assert (refit.score != support.score).any()
+
+
+def test_auto_shrinks_unless_there_are_many_rows():
+    assert usual_fine_tune(2999, np.ones((4, 5), dtype=bool)) == "support"
+    assert usual_fine_tune(3000, np.ones((4, 5), dtype=bool)) == "refit"
+    assert usual_fine_tune(3000, np.ones((4, 80), dtype=bool)) == "support"
+    assert usual_fine_tune(3200, np.ones((4, 80), dtype=bool)) == "refit"
+    objective = pose("cstc", "full", n=120).objective
+    parameters, prices = initial_parameters(objective), np.ones(7)
+    for n_rows, fine_tune in ((120, "support"), (1e6, "refit")):
+        pairs = (
+            harden(objective, parameters, prices, fine_tune=each, calibrate=False, n_rows=n_rows)
+            for each in ("auto", fine_tune)
+        )
+        for auto, chosen in zip(*pairs, strict=True):
+            np.testing.assert_array_equal(auto.answer.weights, chosen.answer.weights)
+
+
+def test_supports_as_learned_are_kept_in_the_order_of_the_columns(learned):
+    model, problem, solution = learned
+    fitted = hardened(learned, None)
+    expected = np.zeros_like(fitted.learned_support_)
+    expected[:, problem.scales.columns] = solution.parameters.squares() > 0
+    np.testing.assert_array_equal(fitted.learned_support_, expected)
+    np.testing.assert_array_equal(fitted.node_supports(learned=True), expected)
+    assert hardened(learned, "support").learned_support_.shape[1] == model.n_features_in_

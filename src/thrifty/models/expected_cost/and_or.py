@@ -55,11 +55,11 @@ class AndOrClassifier(TwoClassCascade):
         Loss of every stage. Squared loss uses targets of +-1.
     l1_weight : float, default=1e-5
         Weight of the l1 norm of all weights in the objective.
-    fine_tune : {"support", "held", "paper"} or None, default="support"
+    fine_tune : {"auto", "support", "held", "refit", "paper"} or None, default="auto"
         Whether to fit the last stage again without the cost penalty. "paper": on the features that the last stage
-        weighs itself. "support": the same without those that hardly contribute. "held": on the features that any stage
-        weighs. None predicts as learned. Each of them rejects the same rows, and calibrates the scores of all stages to
-        log-odds.
+        weighs itself. "auto", "support" and "refit": the same without those that hardly contribute. "held": on the
+        features that any stage weighs. None predicts as learned. Each of them rejects the same rows, and calibrates the
+        scores of all stages to log-odds.
     feature_map : None, forest or BoostedFeatureMap, default=None
         None: stages are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
         `BoostedFeatureMap`: stages are linear in the outputs of its trees. A tree costs what the features that it reads
@@ -148,7 +148,7 @@ class AndOrClassifier(TwoClassCascade):
         class_weight: Any = "balanced",
         loss: str = "squared",
         l1_weight: float = 1e-5,
-        fine_tune: str | None = "support",
+        fine_tune: str | None = "auto",
         feature_map: Any = None,
         scoring: Any = None,
         early_stopping: bool = False,

@@ -60,9 +60,9 @@ def tuned_stages(
         Price of each column.
     n_rows : float
         Number of rows that the weights of the objective, which sum to 1, stand for.
-    fine_tune : {"paper", "support", "held"} or None
-        The columns of the last stage: those that it weighs, or with "held" those that any stage weighs. "support" and
-        "held" drop negligible ones. None does not fit it again.
+    fine_tune : {"auto", "support", "held", "refit", "paper"} or None
+        The columns of the last stage: those that it weighs, or with "held" those that any stage weighs. All but "paper"
+        drop negligible ones. None does not fit it again.
 
     Returns
     -------

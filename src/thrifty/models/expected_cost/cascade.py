@@ -26,7 +26,7 @@ class CascadeClassifier(TwoClassCascade):
         l1_weight: float = 1e-5,
         sharpness: float | None = None,
         solver: str = "joint",
-        fine_tune: str | None = "support",
+        fine_tune: str | None = "auto",
         feature_map: Any = None,
         scoring: Any = None,
         early_stopping: bool = False,

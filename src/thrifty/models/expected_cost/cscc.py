@@ -35,12 +35,14 @@ class CSCCClassifier(CascadeClassifier):
     solver : {"joint", "block"}, default="joint"
         "joint" optimises all nodes at once by L-BFGS. "block" is Algorithm 1 of the paper, one node at a time; it is
         many times slower.
-    fine_tune : {"support", "held", "paper"} or None, default="support"
+    fine_tune : {"auto", "support", "held", "refit", "paper"} or None, default="auto"
         Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen. "paper":
-        where rows end, on the features that a node weighs itself, as in section 3.5 of the paper. "support": the same,
-        but the model of a node with few rows is shrunk towards that of its parent, and features are dropped that do not
-        change the path of any training row. "held": as "support", but also on the features that a row holds already.
-        None predicts as learned. Each of them leaves every training row on its path.
+        where rows end, on the features that a node weighs itself, as in section 3.5 of the paper. "refit": the same,
+        but features are dropped that do not change the path of any training row and hardly contribute to predictions.
+        "support": as "refit", but the model of a node with few rows is shrunk towards that of its parent. "held": as
+        "support", but also on the features that a row holds already. "auto": "refit" if there are at least 3000
+        training rows and 10 per weight of the nodes where rows end, otherwise "support". None predicts as learned. Each
+        of them leaves every training row on its path.
     feature_map : None, forest or BoostedFeatureMap, default=None
         None: stages are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
         `BoostedFeatureMap`: stages are linear in the outputs of its trees. A tree costs what the features that it reads

@@ -16,6 +16,7 @@ from thrifty.models.expected_cost.parameter_rules import refuse_bad_parameters
 from thrifty.models.expected_cost.problem import USUAL_RATIO, pose
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.parameters import ascending_cost_weights
+from thrifty.models.soundness import is_array, require
 from thrifty.stored import Array, Flag, ListOf, Number, Whole, stored
 
 
@@ -38,6 +39,8 @@ class ExpectedCostEstimator(TreeEstimator):
     solver: str = "joint"
     sharpness: float | None = None
     class_weight: Any = None
+
+    learned_support_: np.ndarray
 
     @abstractmethod
     def _design(self, cost_model: CostModel) -> Design:
@@ -129,6 +132,32 @@ class ExpectedCostEstimator(TreeEstimator):
             if usual and not ascending and problem.prices.any() and problem.buys(parameters):
                 ascending.append(USUAL_RATIO * cost_weight)
         return models[::-1]
+
+    def node_supports(self, *, learned: bool = False) -> np.ndarray:
+        """Mark the columns of X with a nonzero weight in each node's own model, bought there or before.
+
+        Parameters
+        ----------
+        learned : bool, default=False
+            Whether to mark the columns of the model as learned. Fine-tuning can add those of the parent, and drop some.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_nodes, n_features_in_)
+            With a feature map, the columns behind the outputs with a nonzero weight.
+        """
+        served = super().node_supports()
+        if not learned:
+            return served
+        if self.feature_map_ is None:
+            return self.learned_support_
+        return np.asarray(self.learned_support_.astype(np.float32) @ self.feature_map_.reads > 0)
+
+    def refuse_unsound(self) -> None:
+        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
+        super().refuse_unsound()
+        learned, shape = self.learned_support_, (self.tree_.n_nodes, self.tree_.cost_model.n_features)
+        require(is_array(learned, *shape) and learned.dtype == bool, "its learned support does not fit its tree")
 
     def usual_cost_weights(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Return the default cost weights of `path` for some training rows.

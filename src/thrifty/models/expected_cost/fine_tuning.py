@@ -5,7 +5,7 @@ answer, is fitted again on the same columns without the cost penalty; the l1 nor
 weight under it are dropped.
 
 A node below the root is fitted to fewer rows, which were also selected by their scores, so its answer can overfit.
-Therefore it is mixed with the answer of its parent (positive-part James-Stein estimator):
+Unless there are many rows, it is therefore mixed with the answer of its parent (positive-part James-Stein estimator):
 
     share * own answer + (1 - share) * answer of the parent
     share = max(0, 1 - p * v / (n * (L_parent - L_own)))

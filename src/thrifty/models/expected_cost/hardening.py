@@ -3,9 +3,10 @@
 In training a row reaches every node with some probability. In prediction it takes one path and pays for the columns
 that the path buys. A node then has two tasks, and hardening separates them:
 
-- Routing. With "support" and "held", weights that do not change the path of any training row are dropped (`routes`).
+- Routing. Weights that do not change the path of any training row are dropped (`routes`), unless the tree is wanted as
+  learned (None) or as printed ("paper").
 - Answering. Where rows end, the node predicts with a model that is fitted again without the cost penalty
-  (`fine_tuning`).
+  (`fine_tuning`), unless the tree is wanted as learned.
 
 Both leave every training row on its path. The scores of classifiers are then calibrated, node by node.
 """
@@ -30,6 +31,8 @@ from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.linear_nodes.tree import END, LinearNode
 
 FineTune = Literal["auto", "support", "held", "refit", "paper"] | None
+WITH_NEEDED_ROUTES = ("support", "held", "refit")
+MANY_ROWS, ROWS_PER_WEIGHT = 3000, 10  # from these numbers of rows on, "auto" does not shrink
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,7 @@ def harden(
     parameters : Parameters
     prices : ndarray of shape (d,)
         Prices of the columns; of the weights that a route does not need, the most expensive are dropped first.
-    fine_tune : {"paper", "support", "held"} or None
+    fine_tune : {"auto", "support", "held", "refit", "paper"} or None
         None routes and answers as learned.
     calibrate : bool
         Whether scores are converted to calibrated log-odds.
@@ -85,8 +88,10 @@ def harden(
     list of HardNode
     """
     soft, supports = objective.traverse(parameters), parameters.squares() > 0
+    if fine_tune == "auto":
+        fine_tune = usual_fine_tune(n_rows, supports[objective.topology.ends.any(axis=1)])
     routes = learned_routes(objective.topology, parameters)
-    if fine_tune in ("support", "held", "refit"):
+    if fine_tune in WITH_NEEDED_ROUTES:
         routes = needed_routes(objective, parameters, routes, soft.scores, prices)
     parents = reachable_nodes(routes)
     position = {END: END} | {k: i for i, k in enumerate(parents)}
@@ -98,7 +103,7 @@ def harden(
         answer = Answer(parameters.weights[k], parameters.intercepts[k])
         if fine_tune == "paper" and END in (route.upper, route.lower):
             answer = refit_answer(objective, np.flatnonzero(supports[k]), loss_shares(objective, soft, k))
-        elif fine_tune in ("support", "held", "refit"):
+        elif fine_tune in WITH_NEEDED_ROUTES:
             columns = _answer_columns(supports[k], route, held[parent], prices, fine_tune)
             answer = fit_answer(objective, *columns, reach)
             if parent != END and fine_tune != "refit":
@@ -111,6 +116,12 @@ def harden(
         route = replace(route, upper=position[route.upper], lower=position[route.lower])
         nodes.append(HardNode(buys, final, route, position[parent], supports[k]))
     return nodes
+
+
+def usual_fine_tune(n_rows: float, supports: np.ndarray) -> FineTune:
+    """Return "refit" for many rows, both in all and per weight of the nodes where rows end, otherwise "support"."""
+    n_weights = int(np.count_nonzero(supports))
+    return "refit" if n_rows >= max(MANY_ROWS, ROWS_PER_WEIGHT * n_weights) else "support"
 
 
 def linear_nodes(nodes: list[HardNode], scales: Scales) -> list[LinearNode]:

@@ -120,7 +120,7 @@ RULES = {
     ),
     "loss": one_of("squared", "logistic"),
     "solver": one_of("joint", "block"),
-    "fine_tune": one_of("support", "held", "paper", None),
+    "fine_tune": one_of("auto", "support", "held", "refit", "paper", None),
     "structure": one_of("full", "prune", "grow"),
     "max_iter": POSITIVE_INTEGER,
     "max_depth": POSITIVE_INTEGER,
