@@ -181,6 +181,8 @@ def test_bad_requests_are_refused(problem):
     model = Threshold().fit(X, y)
     with pytest.raises(ValueError, match="caps is given, but models holds 2 models"):
         cost_curve([model, model], X, y, caps=[1])
+    with pytest.raises(ValueError, match="spend is 'some'; expected 'all' or 'features'"):
+        cost_curve(model, X, y, spend="some")
     with pytest.raises(ValueError, match="give no point"):
         cost_curve([], X, y)
     with pytest.raises(ValueError, match="not all classifiers or all regressors"):

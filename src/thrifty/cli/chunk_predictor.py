@@ -92,7 +92,8 @@ class ChunkPredictor:
         classes = self.loaded.classes or [0.0]
         score = np.zeros((0, len(classes)) if len(classes) > 2 else 0)
         acquired = np.zeros((0, len(self.loaded.names)), dtype=bool)
-        return Acquisition(np.array(classes)[:0], score, lambda: acquired, np.zeros(0), np.zeros(0, dtype=int))
+        costs = self.loaded.model.cost_model_
+        return Acquisition(np.array(classes)[:0], score, lambda: acquired, np.zeros(0), np.zeros(0, dtype=int), costs)
 
 
 def whole_queries(chunks: Iterable[Any], qid: str, place: str) -> Iterator[Any]:

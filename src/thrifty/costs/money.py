@@ -62,6 +62,22 @@ def to_ticks(prices: np.ndarray) -> tuple[np.ndarray, float]:
     return _rounded_up(prices, total)
 
 
+def difference(total: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Return total - part, exact if both hold decimals of at most 15 places: 0.3 - 0.1 is 0.2.
+
+    Examples
+    --------
+    >>> difference(np.array([0.3, 5.0]), np.array([0.1, 5.0]))
+    array([0.2, 0. ])
+    """
+    for decimals in range(_MAX_DECIMALS + 1):
+        scale = 10.0**decimals
+        ticks, part_ticks = np.rint(total * scale), np.rint(part * scale)
+        if np.array_equal(ticks / scale, total) and np.array_equal(part_ticks / scale, part):
+            return (ticks - part_ticks) / scale
+    return total - part
+
+
 def _rounded_up(prices: np.ndarray, total: float) -> tuple[np.ndarray, float]:
     _, exponent = math.frexp(total)
     scale = math.ldexp(1.0, min(53 - exponent, 1023))

@@ -36,6 +36,8 @@ class CostCurve:
         Unit of the spend.
     score_name : str, default="score"
         Name of the score.
+    spend_name : str, default="spend"
+        Name of the spend.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class CostCurve:
     labels: tuple[str, ...] = None  # type: ignore[assignment]  # numbered when the curve is made
     unit: str = ""
     score_name: str = "score"
+    spend_name: str = "spend"
 
     def __post_init__(self) -> None:
         spend, score = _checked_numbers("spend", self.spend), _checked_numbers("score", self.score)
@@ -114,7 +117,7 @@ class CostCurve:
 
     def __repr__(self) -> str:
         points = f"{len(self)} point" + "s" * (len(self) != 1)
-        spend = f"spend {self.spend.min():.4g} to {self.spend.max():.4g} {self.unit}".rstrip()
+        spend = f"{self.spend_name} {self.spend.min():.4g} to {self.spend.max():.4g} {self.unit}".rstrip()
         score = f"{self.score_name} {self.score.min():.4g} to {self.score.max():.4g}"
         return f"CostCurve({points}, {spend}, {score})"
 
@@ -128,6 +131,7 @@ def cost_curve(
     qid: ArrayLike | None = None,
     caps: Iterable[float | None] | None = None,
     labels: Sequence[str] | None = None,
+    spend: str = "all",
 ) -> CostCurve:
     """Measure mean spend and score of several models, or of one model under several caps.
 
@@ -149,6 +153,8 @@ def cost_curve(
         Hard limits on each row's spend, for a single model: one point per cap. A cap of None means no limit.
     labels : sequence of str, default=None
         Name of each point. By default the keys of the dict, the caps, or the class names of the models.
+    spend : {"all", "features"}, default="all"
+        The spend to measure: all that rows are charged, or only what they are charged for features, without evaluation.
 
     Returns
     -------
@@ -167,6 +173,8 @@ def cost_curve(
     >>> cost_curve({"guess": Guess().fit(X, y)}, X, y)
     CostCurve(1 point, spend 0 to 0, accuracy 0.75 to 0.75)
     """
+    if spend not in ("all", "features"):
+        raise ValueError(f"spend is {spend!r}; expected 'all' or 'features'.")
     points = _named_models(models) if caps is None else _capped(models, caps)
     if not points:
         raise ValueError("models and caps give no point; pass at least one fitted estimator and one cap.")
@@ -175,12 +183,17 @@ def cost_curve(
         scoring = _default_scoring(estimators) if qid is None else "ndcg@5"
     scorer, queries = scorer_of(scoring), {} if qid is None else {"qid": qid}
     return CostCurve(
-        spend=np.array([np.mean(estimator.spend(X, **queries)) for estimator in estimators]),
+        spend=np.array([np.mean(_spend(estimator, X, queries, spend)) for estimator in estimators]),
         score=np.array([scorer(estimator, X, y, qid) for estimator in estimators]),
         labels=tuple(labels) if labels is not None else tuple(name for name, _ in points),
         unit=_common_unit(estimators),
         score_name=score_name(scoring),
+        spend_name="spend" if spend == "all" else "feature spend",
     )
+
+
+def _spend(estimator: Any, X: Any, queries: dict[str, Any], kind: str) -> NDArray[np.float64]:
+    return estimator.spend(X, **queries) if kind == "all" else estimator.acquire(X, **queries).feature_spend
 
 
 def area_under_cost_curve(
@@ -231,7 +244,7 @@ def area_under_cost_curve(
 class _Capped:
     """A fitted estimator that predicts and spends under a cap. All other attributes are those of the estimator."""
 
-    _CAPPED_METHODS = frozenset({"decision_function", "predict", "predict_proba", "spend"})
+    _CAPPED_METHODS = frozenset({"acquire", "decision_function", "predict", "predict_proba", "spend"})
 
     def __init__(self, estimator: Any, cap: float | None):
         self._estimator = estimator

@@ -5,6 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
+from thrifty.costs import CostModel
+from thrifty.costs.money import difference
+
 
 class Acquisition:
     """The outcome of :meth:`BudgetedEstimator.acquire`, one entry per row.
@@ -18,15 +21,24 @@ class Acquisition:
         The features that each row bought. The prediction depends on no other feature.
     spend : ndarray of shape (n,)
         What each row is charged for features and evaluation, in the unit of the cost model.
+    feature_spend : ndarray of shape (n,)
+        The part of `spend` that pays for the acquired features.
+    evaluation_spend : ndarray of shape (n,)
+        The part of `spend` that pays for evaluating the model, such as its trees; 0 if evaluation is free.
     exit : ndarray of int, shape (n,)
         Where each row ended: a node or stage of the model, or -1 if the row could not afford the first one.
+    cost_model : CostModel
+        The costs of the features.
 
     Examples
     --------
     >>> from thrifty import CostWeightedL1Regressor
     >>> model = CostWeightedL1Regressor(costs=[2.5]).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
-    >>> model.acquire([[0.5], [1.5]])
+    >>> acquisition = model.acquire([[0.5], [1.5]])
+    >>> acquisition
     Acquisition(2 rows, mean spend 2.5, largest 2.5)
+    >>> acquisition.feature_spend, acquisition.evaluation_spend
+    (array([2.5, 2.5]), array([0., 0.]))
     """
 
     def __init__(
@@ -36,14 +48,25 @@ class Acquisition:
         acquired: Callable[[], np.ndarray],
         spend: np.ndarray,
         exit: np.ndarray,  # noqa: A002 - the contract's word
+        cost_model: CostModel,
     ):
         self.prediction, self.score, self.spend, self.exit = prediction, score, spend, exit
-        self._acquired = acquired
+        self._acquired, self.cost_model = acquired, cost_model
 
     @cached_property
     def acquired(self) -> np.ndarray:
         """The features that each row bought; computed on first access because it is as large as X."""
         return self._acquired()
+
+    @cached_property
+    def feature_spend(self) -> np.ndarray:
+        """What each row is charged for the features that it acquired."""
+        return self.cost_model.of(self.acquired)
+
+    @cached_property
+    def evaluation_spend(self) -> np.ndarray:
+        """What each row is charged for the evaluation of the model."""
+        return np.maximum(difference(self.spend, self.feature_spend), 0.0)
 
     def __len__(self) -> int:
         return len(self.spend)

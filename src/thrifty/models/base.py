@@ -124,7 +124,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
         n_rows = X.shape[0]
         run = self._run(X, self._row_caps(cap, n_rows), checked_queries(qid, n_rows, type(self).__name__))
         self._refuse_unusable_values(X, run)
-        return Acquisition(self._answer(run.score), *run)
+        return Acquisition(self._answer(run.score), *run, self.cost_model_)
 
     def spend(self, X: Any, cap: Any = None, *, qid: Any = None) -> np.ndarray:
         """Return what each row is charged, in the unit of the cost model.

@@ -105,6 +105,7 @@ class CostCurveDisplay:
         scoring: str | Callable[[Any, Any, Any], float] | None = None,
         caps: Iterable[float | None] | None = None,
         labels: Sequence[str] | None = None,
+        spend: str = "all",
         name: str | None = None,
         reference: Reference | None = None,
         ax: Axes | None = None,
@@ -127,6 +128,8 @@ class CostCurveDisplay:
             Hard limits on the spend of each row, for a single model: one point per cap. A cap of None means no limit.
         labels : sequence of str, default=None
             Name of each point. None takes the keys of the dict, the caps, or the class names of the models.
+        spend : {"all", "features"}, default="all"
+            The spend to measure: all that rows are charged, or only what they are charged for features.
         name : str, default=None
             Name of the curve in the legend. None shows no entry.
         reference : (float or None, float, str), default=None
@@ -142,7 +145,7 @@ class CostCurveDisplay:
         CostCurveDisplay
             The display, already plotted.
         """
-        curve = cost_curve(models, X, y, scoring=scoring, caps=caps, labels=labels)
+        curve = cost_curve(models, X, y, scoring=scoring, caps=caps, labels=labels, spend=spend)
         return cls.from_curve(curve, name=name, reference=reference, ax=ax, **kwargs)
 
     @classmethod
@@ -218,7 +221,7 @@ class CostCurveDisplay:
         self._draw_curve(kwargs)
         if self.reference is not None:
             _draw_reference(ax, *self.reference)
-        ax.set(xlabel=_spend_label(self.curve.unit), ylabel=self.curve.score_name)
+        ax.set(xlabel=_spend_label(self.curve), ylabel=self.curve.score_name)
         show_legend(ax)
         return self
 
@@ -254,5 +257,5 @@ def _draw_reference(ax: Axes, spend: float | None, score: float, name: str) -> N
         ax.plot([spend], [score], label=name, marker="D", markeredgecolor="white", **style)
 
 
-def _spend_label(unit: str) -> str:
-    return f"mean spend per row ({unit})" if unit else "mean spend per row"
+def _spend_label(curve: CostCurve) -> str:
+    return f"mean {curve.spend_name} per row" + (f" ({curve.unit})" if curve.unit else "")

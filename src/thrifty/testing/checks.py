@@ -165,6 +165,8 @@ def check_spend_is_what_was_acquired(estimator: Any) -> None:
             assert not free or n_evaluations.any(), "evaluation is not charged"
             expected = recount + EVALUATION_COST * n_evaluations
             np.testing.assert_allclose(acquisition.spend, expected, rtol=1e-12, atol=1e-12)
+            parts = acquisition.feature_spend, acquisition.evaluation_spend
+            np.testing.assert_allclose(parts, [recount, EVALUATION_COST * n_evaluations], rtol=1e-12, atol=1e-12)
             np.testing.assert_array_equal(model.spend(X, cap), acquisition.spend)
 
 
