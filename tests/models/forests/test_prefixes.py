@@ -15,10 +15,11 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from thrifty import EarlyExitRanker, Forest
+from thrifty import EarlyExitRanker, Forest, load, save
 from thrifty.models.forests.forest import Tree
 from thrifty.testing.constant_answer import N_TRAINING, PRICES, imbalanced_problems, refuse_worse_than_constant
 
@@ -131,6 +132,14 @@ def test_rows_calibrate_every_prefix_and_leave_the_complete_forest_as_it_is(mode
         assert served.training_.n_rows == len(rows)
 
 
+def test_files_keep_the_calibration(tmp_path):
+    X, y = next(problems(model := RandomForestClassifier(n_estimators=5, random_state=0)))
+    served = Forest.from_model(model.fit(X[:300], y[:300])).with_costs(PRICES).fit(X[300:], y[300:])
+    loaded = load(save(served, tmp_path / "model.thrifty"))
+    for cap in (0, 5, None):
+        np.testing.assert_array_equal(loaded.acquire(X, cap).score, served.acquire(X, cap).score)
+
+
 def test_weights_count_rows():
     X, y = next(problems(LGBM := lightgbm.LGBMClassifier(**quiet)))
     forest = Forest.from_model(LGBM.fit(X[:300], y[:300]))
@@ -156,6 +165,30 @@ def test_bad_rows_are_refused():
     positive = Forest.from_model(lightgbm.LGBMRegressor(objective="gamma", **quiet).fit(X, 1.0 + y)).with_costs()
     with pytest.raises(ValueError, match="the mean of y is not a number that the model can predict"):
         positive.fit(X, -1.0 - y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_tree_of_adaboost_is_expected_to_vote_by_the_shares_of_the_classes(n_classes):
+    X, codes = list(problems(model := AdaBoostClassifier(n_estimators=5)))[2 * n_classes - 4]
+    forest = Forest.from_model(model.fit(X, codes))
+    shares = np.bincount(codes) / len(codes)
+    votes = shares - (1 - shares) / (n_classes - 1)
+    weights = model.estimator_weights_ / model.estimator_weights_.sum()
+    expected = np.outer(weights, votes if n_classes > 2 else votes[1:] - votes[:1])
+    np.testing.assert_allclose(forest.expected, expected.ravel(), rtol=1e-12)
+
+
+def test_rows_show_how_much_the_first_trees_of_an_average_are_worth():
+    random = np.random.default_rng(3)
+    X = random.normal(size=(1200, 9))
+    noise = random.normal(scale=6.0, size=1200)  # a tree that fits the noise is worse than the mean
+    model = RandomForestRegressor(n_estimators=20, random_state=0).fit(X[:400], (X[:, 0] + noise)[:400])
+    plain = Forest.from_model(model).with_costs(np.zeros(9), evaluation_costs=1.0)
+    served = clone(plain).fit(X[400:800], (X[:, 0] + noise)[400:800])
+    rows, y = X[800:], (X[:, 0] + noise)[800:]
+    assert r2_score(y, plain.predict(rows, cap=1)) < -0.1
+    assert all(r2_score(y, served.predict(rows, cap)) > -0.02 for cap in range(20))
+    np.testing.assert_array_equal(served.predict(rows), plain.predict(rows))
 
 
 def test_early_exit_adds_what_is_expected_of_the_other_trees():

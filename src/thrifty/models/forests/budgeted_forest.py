@@ -16,9 +16,9 @@ from sklearn.utils.validation import _check_sample_weight
 
 from thrifty.costs import CostModel
 from thrifty.models.base import forget_fit
+from thrifty.models.forests.calibration import best_multiplier, matching_intercepts
 from thrifty.models.forests.estimator import ForestEstimator
 from thrifty.models.forests.forest import Forest
-from thrifty.models.forests.intercepts import fitted_intercepts
 from thrifty.models.forests.priced_forest import checked_evaluation_costs
 from thrifty.models.forests.task import Task
 from thrifty.models.soundness import require
@@ -27,7 +27,11 @@ from thrifty.models.training_record import Training
 from thrifty.stored import Array, Structure, stored
 
 
-@stored(task_=Structure(Task), intercepts_=Array("float64", "n_prefixes", "n_scores", finite=True))
+@stored(
+    task_=Structure(Task),
+    intercepts_=Array("float64", "n_prefixes", "n_scores", finite=True),
+    multipliers_=Array("float64", "n_prefixes", low=0, finite=True),
+)
 class _BudgetedForest(ForestEstimator):
     """Base of the budgeted forests for regression, classification and ranking."""
 
@@ -43,7 +47,8 @@ class _BudgetedForest(ForestEstimator):
 
         Rows change nothing of what is predicted without a cap, which is what the original model predicts. With rows,
         the mean prediction of a row after each number of rounds is the mean target: in classification, the mean
-        probability of a class is its share of the rows. Rows that the forest was not trained on are best.
+        probability of a class is its share of the rows. If the forest is an average, the weight of its first trees
+        against the prior is fitted too. Rows that the forest was not trained on are best.
 
         Parameters
         ----------
@@ -75,28 +80,35 @@ class _BudgetedForest(ForestEstimator):
         self.task_, self.forest_ = forest.task or Task(), forest
         if self.task_.classes is not None:
             self.classes_ = np.array(self.task_.classes)
-        self.intercepts_ = self._expected_intercepts()
+        self._expect_the_prior()
         self.training_ = Training.of_nothing()
         return self if X is None else self._calibrated(X, y, sample_weight)
 
-    def _expected_intercepts(self) -> np.ndarray:
-        """Return what is expected of the rounds that a row could not pay for; a share of the prior in an average."""
-        remainders = self._priced().remainders
-        if not self.task_.averaged:
-            return remainders
-        shares = 1.0 / np.arange(1, len(remainders) + 1)
-        return np.append(shares[:-1], 0.0)[:, None] * remainders[0]
+    def _expect_the_prior(self) -> None:
+        """Set intercepts and multipliers without rows. In an average, the prior counts as one more tree."""
+        remainders, n_rounds = self._priced().remainders, self._priced().n_rounds
+        self.intercepts_, self.multipliers_ = remainders.copy(), np.ones(n_rounds + 1)
+        if self.task_.averaged:
+            n_averaged = np.arange(1.0, n_rounds + 1.0)
+            self.multipliers_[:-1] = n_rounds / n_averaged
+            self.intercepts_[:-1] = remainders[0] / n_averaged[:, None]
 
     def _calibrated(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Fit the intercepts to rows. The order of documents does not depend on them, so rankers keep theirs."""
+        """Fit intercepts and multipliers to rows. Rankers keep theirs, because only the order of scores counts."""
         rows = self._checked(X)
         target, weight = self._checked_targets(rows, y), _check_sample_weight(sample_weight, rows, dtype=np.float64)
         self.training_ = Training.on(rows, np.asarray(y))
-        if self.task_.can_be_calibrated:
-            mean = weight @ target / weight.sum()
-            if self.task_.classes is not None:  # one more row, divided equally: no share is 0
-                mean = (weight @ target + 1.0 / len(self.classes_)) / (weight.sum() + 1.0)
-            self.intercepts_ = fitted_intercepts(self._prefixes(rows), self.task_, mean, weight, self.intercepts_)
+        if not self.task_.can_be_calibrated:
+            return self
+        share, mean = weight / weight.sum(), weight @ target / weight.sum()
+        if self.task_.classes is not None:  # one more row, divided equally: no share is 0
+            mean = (weight @ target + 1.0 / len(self.classes_)) / (weight.sum() + 1.0)
+        for done, sums in enumerate(self._prefix_sums(rows)):
+            if self.task_.averaged and self.task_.is_linear and done:
+                above, plain = sums - self.forest_.base, self._priced().n_rounds / done
+                self.multipliers_[done] = best_multiplier(above, target / self.task_.scale, share, plain)
+            multiplied = self._multiplied(sums, np.full(len(rows), done))
+            self.intercepts_[done] = matching_intercepts(multiplied, self.task_, mean, share, self.intercepts_[done])
         return self
 
     def _checked_targets(self, X: np.ndarray, y: Any) -> np.ndarray:
@@ -113,29 +125,31 @@ class _BudgetedForest(ForestEstimator):
         one_hot = (y[:, None] == self.classes_).astype(float)
         return one_hot if len(self.forest_.base) > 1 else one_hot[:, 1:]
 
-    def _prefixes(self, X: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the sums of rows after 0, 1, ... rounds, averaged if the forest averages; not after the last round."""
+    def _prefix_sums(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the sums of rows after 0, 1, ... rounds; not after the last round."""
         forest, priced = self.forest_, self._priced()
         sums = np.tile(forest.base, (len(X), 1))
-        for stage, (begin, end) in enumerate(pairwise((priced.round_at * forest.value.shape[1]).tolist())):
-            yield self._averaged(sums, np.full(len(X), stage))
+        for begin, end in pairwise((priced.round_at * forest.value.shape[1]).tolist()):
+            yield sums
             for j, output in zip(range(begin, end), forest.outputs_of_codes(X, np.arange(begin, end)).T, strict=True):
                 sums[:, forest.score_of[j]] += output
 
-    def _averaged(self, sums: np.ndarray, n_done: np.ndarray) -> np.ndarray:
+    def _multiplied(self, sums: np.ndarray, n_done: np.ndarray) -> np.ndarray:
         if not self.task_.averaged:
             return sums
-        return _averages(sums, n_done, self._priced().n_rounds, self.forest_.base)
+        base, multiplier = self.forest_.base, self.multipliers_[n_done][:, None]
+        return np.where(multiplier == 1.0, sums, base + (sums - base) * multiplier)
 
     def _score_of_sums(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:
-        return self.task_.scores(self._averaged(sums, exits + 1) + self.intercepts_[exits + 1])
+        return self.task_.scores(self._multiplied(sums, exits + 1) + self.intercepts_[exits + 1])
 
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
         super().refuse_unsound()
         shape = (self._priced().n_rounds + 1, len(self.forest_.base))
         require(self.intercepts_.shape == shape, "its intercepts are not one number per score and number of rounds")
-        require(not self.intercepts_[-1].any(), "its complete forest has an intercept")
+        whole = not self.intercepts_[-1].any() and self.multipliers_[-1] == 1
+        require(whole, "its complete forest has an intercept or a multiplier")
 
     def _state_to_store(self) -> dict[str, Any]:
         return super()._state_to_store() | {"forest": Forest.from_model(self.forest)}
@@ -161,6 +175,8 @@ class BudgetedForestRegressor(_BudgetedForest, BudgetedRegressor):
         How the sums of the trees become predictions.
     intercepts_ : ndarray of shape (n_rounds + 1, 1)
         What is added to the sum of a row after 0, 1, ... rounds; 0 after the last.
+    multipliers_ : ndarray of shape (n_rounds + 1,)
+        What the outputs of trees are multiplied by after 0, 1, ... rounds; 1 unless the forest averages.
     evaluation_costs_ : ndarray of shape (n_trees,)
         What evaluating each tree costs a row.
     cost_model_ : CostModel
@@ -204,6 +220,8 @@ class BudgetedForestClassifier(_BudgetedForest, BudgetedClassifier):
         How the sums of the trees become log-odds.
     intercepts_ : ndarray of shape (n_rounds + 1, n_scores)
         What is added to the sums of a row after 0, 1, ... rounds; 0 after the last.
+    multipliers_ : ndarray of shape (n_rounds + 1,)
+        What the outputs of trees are multiplied by after 0, 1, ... rounds; 1 unless the forest averages.
     evaluation_costs_ : ndarray of shape (n_trees,)
         What evaluating each tree costs a row.
     cost_model_ : CostModel
@@ -251,6 +269,8 @@ class BudgetedForestRanker(_BudgetedForest, BudgetedRanker):
         How the sums of the trees become scores.
     intercepts_ : ndarray of shape (n_rounds + 1, 1)
         What is added to the sum of a document after 0, 1, ... rounds; 0 after the last.
+    multipliers_ : ndarray of shape (n_rounds + 1,)
+        What the outputs of trees are multiplied by after 0, 1, ... rounds; 1 unless the forest averages.
     evaluation_costs_ : ndarray of shape (n_trees,)
         What evaluating each tree costs a document.
     cost_model_ : CostModel
@@ -284,13 +304,3 @@ def budgeted_forest(forest: Forest, costs: Any, evaluation_costs: Any) -> _Budge
     if task.kind != "classification" and len(forest.base) > 1:
         raise ValueError(f"Forest: predicts {len(forest.base)} targets; expected one. Pass one forest per target.")
     return ESTIMATORS[task.kind](forest, costs=costs, evaluation_costs=evaluation_costs).fit()
-
-
-def _averages(sums: np.ndarray, n_done: np.ndarray, n_rounds: int, base: np.ndarray) -> np.ndarray:
-    """Return the sums of averaged rounds, divided by the number that each row completed, plus 1 for the prior.
-
-    The leaves of an averaged forest are divided by the number of rounds, so the average of the first k rounds is
-    base + (sum of k rounds - base) * n_rounds / k. One or two trees are often worse than the prior by themselves.
-    """
-    done = n_done[:, None]
-    return np.where(done == n_rounds, sums, base + (sums - base) * (n_rounds / (done + 1)))

@@ -108,6 +108,11 @@ class Task(Rebuilt):
         """Whether the mean prediction is meant to be the mean target. Ranks and hinge votes are not."""
         return self.kind != "ranking" and self.link != "hinge"
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether values or probabilities are the sums themselves, apart from their scale."""
+        return self.link == ("probability" if self.kind == "classification" else "identity")
+
     def means(self, sums: np.ndarray) -> np.ndarray:
         """Return the expected target of each sum by itself: a value, or the probability of a class.
 

@@ -62,11 +62,12 @@ def hist_gradient_boosting(model: Any) -> Forest:
 def ada_boost(model: Any) -> Forest:
     """Read AdaBoostClassifier. The sum of the outputs, which are weighted votes, is ``decision_function``."""
     weights = model.estimator_weights_ / model.estimator_weights_.sum()
-    weight_of = iter(weights)
-    task = _boosted_task(model, scale=1 / (len(model.classes_) - 1))
-    forest = _summed(
-        model, model.estimators_, lambda tree: votes(tree.value[:, 0]) * next(weight_of), task, weight=None
-    )
+    remaining, task = iter(weights), _boosted_task(model, scale=1 / (len(model.classes_) - 1))
+
+    def weighted_votes(tree: Any) -> np.ndarray:
+        return votes(tree.value[:, 0]) * next(remaining)
+
+    forest = _summed(model, model.estimators_, weighted_votes, task, weight=None)
     shares = model.estimators_[0].tree_.value[0, 0]  # the first tree has the weights of the training rows
     expected = shares @ votes(np.eye(len(shares)))  # the classes vote for themselves
     return forest.replace(expected=np.outer(weights, expected).ravel())

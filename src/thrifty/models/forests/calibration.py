@@ -1,17 +1,20 @@
-"""Intercepts for the prefixes of a forest: what is added to the sums of a row that could pay for some rounds only.
+"""Calibration of the prefixes of a forest: predictions for rows that could pay for some rounds only.
 
 The sum of the first trees is not a prediction by itself. LightGBM adds its initial score to the leaves of the first
 trees, and a booster that starts from 0 learns the shares of the classes step by step. So the prediction after k rounds
 adds what the other rounds are expected to add, and nothing after the last round:
 
-    prediction after k rounds  =  link(base + outputs of rounds 1..k + intercepts[k]),   intercepts[n_rounds] = 0
+    prediction after k rounds  =  link(base + multipliers[k] * (outputs of rounds 1..k) + intercepts[k])
 
-Without rows, the expectation of a tree is the mean of its leaves over the training rows, as the original recorded them;
-see `Forest`. With rows, the intercepts after each number of rounds are fitted: the mean prediction is then the mean
-target (for classes: the mean probability of each class is its share).
+The multiplier is 1 unless the forest is an average of n trees, whose leaves are divided by n. It is then n / (k + 1):
+the prior counts as one more tree, because one or two trees are often worse than the prior by themselves.
+
+Without rows, the intercept is the sum of what is expected of the other trees; see `Forest`. With rows, the intercepts
+after each number of rounds are fitted: the mean prediction is then the mean target (for classes: the mean probability
+of each class is its share). The multipliers of an average are fitted too, by least squares.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -23,35 +26,50 @@ from thrifty.models.forests.task import Task
 FIRST_WIDTH, N_DOUBLINGS = 1e-3, 90  # of the interval in which an intercept is searched
 
 
-def fitted_intercepts(
-    prefixes: Iterator[np.ndarray], task: Task, target: np.ndarray, weight: np.ndarray, start: np.ndarray
-) -> np.ndarray:
-    """Return the intercepts with which the mean prediction of each prefix is the mean target.
+def best_multiplier(deviation: np.ndarray, target: np.ndarray, share: np.ndarray, largest: float) -> float:
+    """Return the multiplier of the sums that fits the targets best, from 0 to `largest`.
+
+    With the sums d above the base and the targets t, both centred, it minimises sum of share * (t - multiplier * d)^2.
 
     Parameters
     ----------
-    prefixes : iterator of ndarray, shape (n, n_scores)
-        The sums of the rows after 0, 1, ... rounds, without the last.
+    deviation, target : ndarray of shape (n, n_scores)
+    share : ndarray of shape (n,)
+        The weight of each row; they add up to 1.
+    largest : float
+        The multiplier of a plain average.
+
+    Returns
+    -------
+    float
+    """
+    deviation, target = deviation - share @ deviation, target - share @ target
+    spread = (share @ deviation**2).sum()
+    return float(np.clip((share @ (deviation * target)).sum() / spread, 0.0, largest)) if spread > 0 else 0.0
+
+
+def matching_intercepts(
+    sums: np.ndarray, task: Task, target: np.ndarray, share: np.ndarray, start: np.ndarray
+) -> np.ndarray:
+    """Return the intercepts with which the mean prediction is the mean target.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n, n_scores)
+        The sums of the rows after some rounds.
     task : Task
         How sums become predictions.
     target : ndarray of shape (n_scores,)
         The mean target of the rows: the share of each class in classification, of the second one if there are two.
-    weight : ndarray of shape (n,)
-        How often each row counts.
-    start : ndarray of shape (n_rounds + 1, n_scores)
+    share : ndarray of shape (n,)
+        The weight of each row; they add up to 1.
+    start : ndarray of shape (n_scores,)
         The expected intercepts, from which the search starts.
 
     Returns
     -------
-    ndarray of shape (n_rounds + 1, n_scores)
+    ndarray of shape (n_scores,)
     """
-    share = weight / weight.sum()
-    found = [_matching(sums, task, target, share, first) for sums, first in zip(prefixes, start[:-1], strict=True)]
-    return np.vstack([*found, np.zeros_like(target)])
-
-
-def _matching(sums: np.ndarray, task: Task, target: np.ndarray, share: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return the intercepts for one prefix."""
     if task.is_softmax and sums.shape[1] > 1:
         return _softmax_intercepts(task.scale * sums, target, share, task.scale * start) / task.scale
 
