@@ -33,12 +33,14 @@ def test_a_file_that_is_not_signed(thrifty, refused, signed):
     assert "the file is not signed" in refused("explain", "plain.thrifty", "--key-file", "key")
 
 
+LENGTHS = "expected 16 to 4096 random bytes"
+
+
 @pytest.mark.parametrize(
-    ("content", "complaint"),
-    [(None, "no such file"), (b"short", "expected at least 16"), (b"x" * 9999, "more than 4096")],
+    ("content", "complaint"), [(None, "no such file"), (b"short", LENGTHS), (b"x" * 9999, LENGTHS)]
 )
 def test_keys_that_cannot_be_used(refused, tables, content, complaint):
     """A bad key is found before the search."""
     if content is not None:
         (tables / "key").write_bytes(content)
-    assert complaint in refused("fit", *HEART, "--key-file", "key")
+    assert complaint in refused("fit", "missing.csv", "--key-file", "key")

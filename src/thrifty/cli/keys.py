@@ -7,7 +7,7 @@ import typer
 
 from thrifty.exceptions import ModelFileError
 
-MAX_BYTES = 4096
+MIN_BYTES, MAX_BYTES = 16, 4096
 KeyFile = Annotated[
     Path | None, typer.Option("--key-file", help="A file with a secret key that signs the model; at least 16 bytes.")
 ]
@@ -22,8 +22,6 @@ def read_key(path: Path | None) -> bytes | None:
             key = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ModelFileError(f"--key-file {path}: {(error.strerror or str(error)).lower()}. Check the path.") from error
-    if len(key) > MAX_BYTES:
-        raise ModelFileError(
-            f"--key-file {path}: more than {MAX_BYTES} bytes. Pass a file with 16 to {MAX_BYTES} bytes."
-        )
+    if not MIN_BYTES <= len(key) <= MAX_BYTES:
+        raise ModelFileError(f"--key-file {path}: expected {MIN_BYTES} to {MAX_BYTES} random bytes.")
     return key
