@@ -222,6 +222,7 @@ def outcome(archive, path, random):
 def try_out(path, count, seed):
     """Load and use `count` mutants of a file; return how many were refused, used, and failed."""
     tree, _ = open_model(Path(path))
+    outcome(closed(tree), Path(path), np.random.default_rng(seed))  # compiles the kernels
     found = Counter(refused=0, used=0, failed=0)
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
         for case in range(count):

@@ -13,7 +13,14 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from persistence.opened import change
-from thrifty import AttentiveClassifier, CSTCRegressor, DynamicSelectionClassifier, EarlyExitRanker, GreedyMiserRanker
+from thrifty import (
+    AttentiveClassifier,
+    CSTCRegressor,
+    DynamicSelectionClassifier,
+    EarlyExitRanker,
+    Forest,
+    GreedyMiserRanker,
+)
 from thrifty.exceptions import ModelFileError
 from thrifty.persistence import load, save
 
@@ -33,6 +40,7 @@ def saved(models, heart, table_model, tmp_path_factory):
         "mapped": CSTCRegressor(costs=costs, max_depth=1, feature_map=trees).fit(X, y),
         "exits": EarlyExitRanker(GreedyMiserRanker(n_estimators=5), costs=costs).fit(X, y),
         "table": table_model,
+        "converted": Forest.from_model(RandomForestClassifier(3, max_depth=2).fit(X, X[:, 2])).with_costs(costs),
         "linear chain": AttentiveClassifier(costs=costs).fit(X, y),
         "tree chain": AttentiveClassifier(GradientBoostingClassifier(n_estimators=3), costs=costs).fit(X, y),
         "random forest": dynamic(RandomForestClassifier(2, max_depth=2, random_state=0)).fit(X, y),
@@ -125,6 +133,8 @@ UNSOUND = [
     ("policy", "policy_.intercepts", shorter, "intercepts has shape"),
     ("policy", "standardiser_.slope", shorter, "slope has shape"),
     ("policy", "standardiser_.slope", put(np.inf), "slope has numbers that are not finite"),
+    ("converted", ".classes_", shorter, "scores of other classes"),
+    ("converted", ".intercepts_", shorter, "its intercepts are not one number per score"),
     ("table", "encoder_.source_", put(7), "derives other columns"),
     ("table", "encoder_.fields_.kind", lambda _: "colour", "kind is 'colour'; expected one of number"),
     ("table", ".cap", lambda _: -1.0, "cap is not a limit of at least 0"),

@@ -16,7 +16,7 @@ from thrifty.models.expected_cost.parameter_rules import refuse_bad_parameters
 from thrifty.models.expected_cost.problem import USUAL_RATIO, pose
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.parameters import ascending_cost_weights
-from thrifty.models.soundness import is_array, require
+from thrifty.models.soundness import require
 from thrifty.stored import Array, Flag, ListOf, Number, Whole, stored
 
 
@@ -157,7 +157,7 @@ class ExpectedCostEstimator(TreeEstimator):
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
         super().refuse_unsound()
         learned, shape = self.learned_support_, (self.tree_.n_nodes, self.tree_.cost_model.n_features)
-        require(is_array(learned, *shape) and learned.dtype == bool, "its learned support does not fit its tree")
+        require(learned.shape == shape, "its learned support does not fit its tree")
 
     def usual_cost_weights(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Return the default cost weights of `path` for some training rows.

@@ -248,6 +248,12 @@ class BudgetedForestClassifier(_BudgetedForest, BudgetedClassifier):
     def _n_scores(self) -> int:
         return len(self.forest_.base)  # a booster of two classes may have a score for each
 
+    def refuse_unsound(self) -> None:
+        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
+        super().refuse_unsound()
+        valid = (len(self.classes_),) if len(self.classes_) > 2 else (1, 2)
+        require(self._n_scores() in valid, "its forest has scores of other classes")
+
 
 class BudgetedForestRanker(_BudgetedForest, BudgetedRanker):
     """A fitted forest that ranks documents and charges each document for the features that its paths read.
