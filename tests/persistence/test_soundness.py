@@ -134,7 +134,7 @@ UNSOUND = [
     ("policy", "standardiser_.slope", shorter, "slope has shape"),
     ("policy", "standardiser_.slope", put(np.inf), "slope has numbers that are not finite"),
     ("converted", ".classes_", shorter, "scores of other classes"),
-    ("converted", ".intercepts_", shorter, "its intercepts are not one number per score"),
+    ("converted", ".intercepts_", shorter, "its intercepts are not one number per score|has shape"),
     ("table", "encoder_.source_", put(7), "derives other columns"),
     ("table", "encoder_.fields_.kind", lambda _: "colour", "kind is 'colour'; expected one of number"),
     ("table", ".cap", lambda _: -1.0, "cap is not a limit of at least 0"),
