@@ -50,8 +50,10 @@ if TYPE_CHECKING:
     from thrifty.models.session import Session as Session
     from thrifty.models.session import Stop as Stop
     from thrifty.models.stopping.attentive import AttentiveClassifier as AttentiveClassifier
+    from thrifty.models.stopping.attentive_regressor import AttentiveRegressor as AttentiveRegressor
     from thrifty.models.stopping.simulation import simulate_stst as simulate_stst
     from thrifty.models.stopping.truncated import TruncatedClassifier as TruncatedClassifier
+    from thrifty.models.stopping.truncated import TruncatedRegressor as TruncatedRegressor
     from thrifty.models.tables.table_model import TableModel as TableModel
     from thrifty.models.task_bases import BudgetedClassifier as BudgetedClassifier
     from thrifty.models.task_bases import BudgetedRanker as BudgetedRanker
@@ -94,8 +96,9 @@ _HOMES = {
     "models.promise": ["Promise"],
     "models.session": ["Acquire", "Session", "Stop"],
     "models.stopping.attentive": ["AttentiveClassifier"],
+    "models.stopping.attentive_regressor": ["AttentiveRegressor"],
     "models.stopping.simulation": ["simulate_stst"],
-    "models.stopping.truncated": ["TruncatedClassifier"],
+    "models.stopping.truncated": ["TruncatedClassifier", "TruncatedRegressor"],
     "models.tables.table_model": ["TableModel"],
     "models.task_bases": ["BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor"],
     "models.greedy.astc": ["ASTCClassifier", "ASTCRegressor"],
@@ -115,6 +118,7 @@ __all__ = [
     "AdaBoostRSClassifier",
     "AndOrClassifier",
     "AttentiveClassifier",
+    "AttentiveRegressor",
     "BoostedFeatureMap",
     "BudgetSearchCV",
     "BudgetedClassifier",
@@ -152,6 +156,7 @@ __all__ = [
     "TableModel",
     "ThriftyError",
     "TruncatedClassifier",
+    "TruncatedRegressor",
     "cstc_criterion",
     "forward_selection_oracle",
     "load",

@@ -102,13 +102,16 @@ def ranked_caps(estimator: Any, problem: Problem) -> list[Setting]:
     return [{"ranking": ranking, **cap} for ranking, cap in product(rankings, caps(estimator, problem))]
 
 
-def error_rates(estimator: Any, problem: Problem) -> list[Setting]:
-    """Return values of delta: the rate at which early predictions may differ from full predictions.
+def stopping_rules(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return values of delta for classes, and tolerances for numbers: how much early predictions may differ.
 
-    The search measures the scores of each value by itself. So the boundary is one that is computed without further
-    fits, even if its rate differs from delta.
+    The search measures the scores of each value by itself. So for classes the boundary is one that is computed without
+    further fits, even if its rate differs from delta.
     """
-    return [{"delta": delta} for delta in (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)]
+    if problem.task.has_classes:
+        return [{"boundary": "curved", "delta": delta} for delta in (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)]
+    deviation = float(np.sqrt(problem.target_variance))
+    return [{"tolerance": share * deviation} for share in (2.0, 1.0, 0.7, 0.5, 0.3, 0.2, 0.1)]
 
 
 def sample_sizes(estimator: Any, problem: Problem) -> list[Setting]:
@@ -142,8 +145,8 @@ METHODS: dict[str, Method] = {
         {"n_folds": 3, "n_iterations": 5, "max_states": 10_000},
     ),
     "static": Method(_every_task("StaticSelection"), ranked_caps, {"n_folds": 5}),
-    "attentive": Method(_classifier("AttentiveClassifier"), error_rates, {"boundary": "curved"}),
-    "truncated": Method(_classifier("TruncatedClassifier"), caps),
+    "attentive": Method(_every_task("Attentive"), stopping_rules),
+    "truncated": Method(_every_task("Truncated"), caps),
 }
 
 

@@ -26,7 +26,8 @@ from thrifty.models.stopping.boundary_fit import fit_boundary, plain_centre
 from thrifty.models.stopping.certified import rows_needed
 from thrifty.models.stopping.chain import Chain
 from thrifty.models.stopping.checkpoints import checkpoint_terms
-from thrifty.models.stopping.estimator import SumClassifier, finite_rows, refuse_bad_parameters
+from thrifty.models.stopping.classifier import SumClassifier
+from thrifty.models.stopping.estimator import finite_rows, refuse_bad_parameters
 from thrifty.models.stopping.term_sample import TermSample
 
 BOUNDARIES = ("conformal", "curved", "constant", "certified")
@@ -270,7 +271,7 @@ class AttentiveClassifier(SumClassifier):
     @property
     def boundary_(self) -> Boundary:
         """The limits beyond which rows stop, for each checkpoint."""
-        return self.chain_.boundary
+        return self.chain_.boundary  # type: ignore[return-value]
 
 
 def _split(model: AttentiveClassifier, rows: Rows, calibration: Any) -> tuple[Rows, Any]:

@@ -65,6 +65,15 @@ class Boundary(NamedTuple):
         """Return the same limits for all checkpoints."""
         return cls(np.full(n_checkpoints, lower, dtype=float), np.full(n_checkpoints, upper, dtype=float))
 
+    def is_inside(self, k: int, scores: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Return which rows with these scores (n, n_scores) at checkpoint k do not stop."""
+        compared = score_or_gap(scores)
+        return (compared >= self.lower[k]) & (compared <= self.upper[k])
+
+    def can_stop_at(self, k: int) -> bool:
+        """Return whether any score stops a row at checkpoint k."""
+        return bool(self.lower[k] > -np.inf or self.upper[k] < np.inf)
+
     def for_sides(self, sides: str) -> "Boundary":
         """Return the boundary that stops only rows of these sides, one of `SIDES`."""
         never = np.full_like(self.lower, np.inf)

@@ -67,7 +67,7 @@ def _boundary(model: "AttentiveClassifier", sample: TermSample, rows: Rows, cali
     if is_number(model.boundary):
         return Boundary.constant(-model.boundary, model.boundary, len(chain.checkpoints))
     if model.delta == 0:
-        return chain.boundary
+        return Boundary.constant(-np.inf, np.inf, len(chain.checkpoints))
     if model.boundary == "conformal":
         return curved_boundary(chain.deviations, fit_conformal_factor(model, rows, calibration))
     if model.boundary == "certified":

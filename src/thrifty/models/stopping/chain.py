@@ -15,8 +15,9 @@ from thrifty.costs import CostModel, Ledger
 from thrifty.kernels.stopping import full_scores, partial_scores
 from thrifty.kernels.threads import over_rows
 from thrifty.models.rebuilt import Rebuilt
-from thrifty.models.stopping.boundaries import Boundary, score_or_gap
+from thrifty.models.stopping.boundaries import Boundary
 from thrifty.models.stopping.checkpoints import Checkpoint
+from thrifty.models.stopping.small_changes import SmallChanges
 from thrifty.models.stopping.soundness import refuse_unsound_chain
 from thrifty.models.stopping.term_sample import dense
 from thrifty.models.stopping.terms import Terms
@@ -30,7 +31,7 @@ BEFORE_FIRST = -1  # checkpoint of a row that cannot pay for the first one
     terms=Structure(Terms),
     order=Array("int64", "n_terms", low=0),
     checkpoints=ListOf(Structure(Checkpoint), 1),
-    boundary=Structure(Boundary),
+    boundary=Structure(Boundary, SmallChanges),
     prior=Array("float64", "n_scores"),
     cost_model=Structure(CostModel),
     evaluation_costs=Array("float64", "n_terms", low=0, finite=True),
@@ -46,7 +47,7 @@ class Chain(Rebuilt):
         Position of each term in the predictor.
     checkpoints : sequence of Checkpoint
         What is expected of the full score, and where.
-    boundary : Boundary
+    boundary : Boundary or SmallChanges
         When a row stops.
     prior : ndarray of shape (n_scores,)
         Scores of a row without any known value.
@@ -76,7 +77,7 @@ class Chain(Rebuilt):
         terms: Terms,
         order: np.ndarray,
         checkpoints: Sequence[Checkpoint],
-        boundary: Boundary,
+        boundary: Boundary | SmallChanges,
         prior: np.ndarray,
         cost_model: CostModel,
         evaluation_costs: np.ndarray,
@@ -113,8 +114,9 @@ class Chain(Rebuilt):
         exits = np.full(X.shape[0], BEFORE_FIRST)
 
         def record(rows: np.ndarray, k: int, sums: np.ndarray) -> np.ndarray:
+            goes_on = self.continues(k, sums, scores[rows], cap[rows])
             exits[rows], scores[rows] = k, sums
-            return self.continues(k, sums, cap[rows])
+            return goes_on
 
         self._visit_checkpoints(X, cap >= self.path_cost[0], record)
         return scores, exits
@@ -179,20 +181,18 @@ class Chain(Rebuilt):
 
     # Decisions
 
-    def continues(self, k: int, scores: np.ndarray, cap: Any) -> np.ndarray:
-        """Return which rows with these scores at checkpoint k continue: undecided, and able to pay for the next."""
+    def continues(self, k: int, scores: np.ndarray, before: np.ndarray, cap: Any) -> np.ndarray:
+        """Return which rows at checkpoint k continue: undecided, and able to pay for the next.
+
+        `scores` are those at checkpoint k, and `before` those at the checkpoint before it, or the prior.
+        """
         if self.is_last(k):
             return np.zeros(len(scores), dtype=bool)
-        return self.is_undecided(k, scores) & (self.path_cost[k + 1] <= cap)
-
-    def is_undecided(self, k: int, scores: np.ndarray) -> np.ndarray:
-        """Return which rows with these scores at checkpoint k are inside the boundary."""
-        compared = score_or_gap(scores)
-        return (compared >= self.boundary.lower[k]) & (compared <= self.boundary.upper[k])
+        return self.boundary.is_inside(k, scores, before) & (self.path_cost[k + 1] <= cap)
 
     def can_stop_at(self, k: int) -> bool:
         """Return whether any score stops a row at checkpoint k."""
-        return self.is_last(k) or self.boundary.lower[k] > -np.inf or self.boundary.upper[k] < np.inf
+        return self.is_last(k) or self.boundary.can_stop_at(k)
 
     def is_last(self, k: int) -> bool:
         """Return whether checkpoint k is the last one."""

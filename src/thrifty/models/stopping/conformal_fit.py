@@ -5,7 +5,7 @@ and checkpoints. So they stand for new rows.
 """
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -18,18 +18,21 @@ from thrifty.models.stopping.terms import KernelTerms
 
 if TYPE_CHECKING:
     from thrifty.models.stopping.attentive import AttentiveClassifier
+    from thrifty.models.stopping.attentive_regressor import AttentiveRegressor
+
+    Attentive: TypeAlias = AttentiveClassifier | AttentiveRegressor
 
 N_FOLDS = 5
 ENOUGH_ROWS = 2**16  # more rows would not make a quantile much more precise
 ENOUGH_ERRORS = 50  # unless so few of them may have a stop-error
 
 
-def fit_conformal_factor(model: "AttentiveClassifier", rows: Rows, calibration: Any) -> float:
+def fit_conformal_factor(model: "Attentive", rows: Rows, calibration: Any) -> float:
     """Return the conformal factor of a model whose chain is learned.
 
     Parameters
     ----------
-    model : AttentiveClassifier
+    model : AttentiveClassifier or AttentiveRegressor
     rows : Rows
         The training rows.
     calibration : array, sparse matrix or None
@@ -43,7 +46,7 @@ def fit_conformal_factor(model: "AttentiveClassifier", rows: Rows, calibration: 
     return conformal_factor(*cross_fitted_factors(model, rows), model.delta)
 
 
-def cross_fitted_factors(model: "AttentiveClassifier", rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+def cross_fitted_factors(model: "Attentive", rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Return the critical factors of training rows by chains learned without them, and how often each row counts."""
     learner = copy(model)
     learner.estimator = _unfitted(model.estimator)
@@ -70,7 +73,7 @@ def _unfitted(estimator: Any) -> Any:
     return estimator if is_fitted(unfitted) else unfitted
 
 
-def _refuse_terms_by_number(model: "AttentiveClassifier", estimator: Any) -> None:
+def _refuse_terms_by_number(model: "Attentive", estimator: Any) -> None:
     """Refuse parameters that list support vectors by their numbers, since a refitted machine has others."""
     if not isinstance(model.chain_.terms, KernelTerms) or is_fitted(estimator):
         return

@@ -1,5 +1,6 @@
-"""Base of the classifiers that evaluate a sum of terms up to some checkpoint."""
+"""Base of the estimators that evaluate a sum of terms up to some checkpoint."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,7 +12,6 @@ from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.models.base import BudgetedEstimator, Run, drop_single_column
-from thrifty.models.forests.converters import is_fitted
 from thrifty.models.forests.forest import Forest
 from thrifty.models.least_squares.moments import FilledRows
 from thrifty.models.outline import Columns, Outline
@@ -22,35 +22,32 @@ from thrifty.models.soundness import require
 from thrifty.models.stopping.boundaries import Boundary
 from thrifty.models.stopping.chain import Chain
 from thrifty.models.stopping.checkpoints import plain_checkpoints, refit_checkpoints
-from thrifty.models.stopping.folds import folds_by_group
 from thrifty.models.stopping.full_predictor import FullPredictor
 from thrifty.models.stopping.magnitudes import refuse_extreme, refuse_extreme_columns
 from thrifty.models.stopping.order import ORDERS, given_order, order_terms
-from thrifty.models.stopping.predictor_fit import PredictorError, accepts_sparse, default_predictor, fitted_predictor
+from thrifty.models.stopping.predictor_fit import PredictorError, SupportedPredictors, accepts_sparse, fitted_predictor
 from thrifty.models.stopping.predictors import read_terms
-from thrifty.models.stopping.probabilities import ENOUGH_ROWS, are_log_odds, best_slope
 from thrifty.models.stopping.session import ChainSession
-from thrifty.models.stopping.term_sample import TermSample, dense, evenly_spaced
+from thrifty.models.stopping.term_sample import TermSample
 from thrifty.models.stopping.terms import Terms
-from thrifty.models.task_bases import BudgetedClassifier
-from thrifty.stored import Number, Structure, stored
+from thrifty.stored import Structure, stored
 
 
-@stored(chain_=Structure(Chain), slope_=Number(finite=True))
-class SumClassifier(BudgetedClassifier):
+@stored(chain_=Structure(Chain))
+class SumEstimator(BudgetedEstimator):
     """A wrapped predictor whose terms are evaluated in a fixed order, with checkpoints where a row may stop.
 
     Attributes
     ----------
-    estimator_ : classifier
+    estimator_ : classifier or regressor
         The full predictor.
     chain_ : Chain
         Its terms in order, the checkpoints and the boundary.
-    slope_ : float
-        Factor that converts scores to log-odds.
     """
 
     chain_: Chain
+    estimator: Any
+    _supported: SupportedPredictors
     _accepts_sparse = True
     _summary = "All rows evaluate the same terms in the same order; a row stops when its answer is evident."
     variance: str = "measured"
@@ -78,29 +75,18 @@ class SumClassifier(BudgetedClassifier):
         self.estimator_, terms = _predictor_and_terms(self, rows, filled, means)
         sample = TermSample.of(terms, rows.X, targets, rows.weight)
         refuse_extreme(sample.values, "a term of estimator", type(self).__name__)
-        self.slope_ = _slope(self.estimator_, terms, Rows(filled, targets, rows.weight))
+        self._read_scores(terms, Rows(filled, targets, rows.weight))
         order = _order(self, terms, sample)
         terms, sample = terms.ordered(order), sample.ordered(order)
         self.chain_ = _chain(self, terms, order, sample, ends(terms), centre(sample))
         return sample
 
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """Set `classes_` to the classes of a fitted predictor, or to those of y, and return the targets."""
-        targets = super()._targets(y)
-        if self.estimator is None or not is_fitted(self.estimator) or not hasattr(self.estimator, "classes_"):
-            return targets
-        known = np.asarray(self.estimator.classes_)
-        if unknown := np.setdiff1d(self.classes_, known).tolist():
-            raise ValueError(
-                f"{type(self).__name__}: y has class {unknown[0]!r}, but estimator was fitted on the classes "
-                f"{known.tolist()}. Pass rows of these classes."
-            )
-        self.classes_ = known
-        return self._encoded(y)
+    def _read_scores(self, terms: Terms, rows: Rows) -> None:
+        """Learn what the scores of the predictor mean; `rows` have no NaN, and targets as y."""
 
+    @abstractmethod
     def _folds(self, rows: Rows, n_folds: int) -> np.ndarray:
-        """Return the fold of each row; every class is spread over the folds."""
-        return folds_by_group(rows.y, n_folds)
+        """Return the fold of each row for cross-fitting; -1 for a row that is never held out."""
 
     # The fitted chain
 
@@ -146,7 +132,7 @@ class SumClassifier(BudgetedClassifier):
 
         Returns
         -------
-        ndarray of shape (n, n_checkpoints) for two classes, otherwise (n, n_checkpoints, n_classes)
+        ndarray of shape (n, n_checkpoints) for one score, otherwise (n, n_checkpoints, n_classes)
         """
         check_is_fitted(self)
         return drop_single_column(self.chain_.partial_scores(finite_rows(self, X, "X")))
@@ -161,10 +147,6 @@ class SumClassifier(BudgetedClassifier):
 
     def _start(self, cap: float) -> Session:
         return ChainSession(self.chain_, cap, self._answer_one)
-
-    def _probabilities(self, score: np.ndarray) -> np.ndarray:
-        """Return the probabilities (n, n_classes) of scores, which may be margins rather than log-odds."""
-        return super()._probabilities(self.slope_ * score)
 
     def _outline(self, columns: Columns, exits: np.ndarray | None) -> Outline:
         uses, evaluation = columns.uses(self.chain_.buys), float(np.sum(self.chain_.evaluation_costs))
@@ -201,8 +183,8 @@ class SumClassifier(BudgetedClassifier):
         return tags
 
 
-def refuse_bad_parameters(model: SumClassifier) -> None:
-    """Raise ValueError if a parameter that all these classifiers have is not valid."""
+def refuse_bad_parameters(model: SumEstimator) -> None:
+    """Raise ValueError if a parameter that all these estimators have is not valid."""
     costs = np.asarray(model.evaluation_cost)
     is_numeric = np.issubdtype(costs.dtype, np.number) and costs.dtype != bool
     model._refuse_unless(
@@ -216,7 +198,7 @@ def refuse_bad_parameters(model: SumClassifier) -> None:
     model._refuse_unless(is_flag(model.refit), "refit", model.refit, "True or False")
 
 
-def finite_rows(model: SumClassifier, X: Any, name: str) -> Any:
+def finite_rows(model: SumEstimator, X: Any, name: str) -> Any:
     """Check rows of which every value is read: unlike rows to predict, they must not have infinities."""
     X = model._checked(X)
     assert_all_finite(X, allow_nan=True, estimator_name=type(model).__name__, input_name=name)
@@ -231,31 +213,21 @@ def _filled(X: Any, targets: np.ndarray, count: np.ndarray) -> tuple[Any, np.nda
     return data.X, data.fill
 
 
-def _predictor_and_terms(model: SumClassifier, rows: Rows, filled: Any, means: np.ndarray) -> tuple[Any, Terms]:
+def _predictor_and_terms(model: SumEstimator, rows: Rows, filled: Any, means: np.ndarray) -> tuple[Any, Terms]:
     """Return the fitted predictor and its terms."""
-    predictor = default_predictor(issparse(rows.X)) if model.estimator is None else model.estimator
-    n_classes, n_scores = len(model.classes_), model._n_scores()
+    supported = model._supported
+    predictor = supported.default(issparse(rows.X)) if model.estimator is None else model.estimator
     try:
-        fitted = fitted_predictor(predictor, rows, filled, model.classes_)
-        terms = read_terms(fitted, rows.X.shape[1], means)
-        if len(terms.intercept) != n_scores:
-            raise PredictorError(
-                f"estimator has {len(terms.intercept)} scores for {n_classes} classes; expected {n_scores}."
-            )
+        fitted = fitted_predictor(predictor, rows, filled, supported, getattr(model, "classes_", None))
+        terms = read_terms(fitted, rows.X.shape[1], means, supported)
+        if len(terms.intercept) != model._n_scores():
+            raise PredictorError(f"estimator has {len(terms.intercept)} scores; expected {model._n_scores()}.")
     except PredictorError as error:
         raise ValueError(f"{type(model).__name__}: {error}") from error
     return fitted, terms
 
 
-def _slope(estimator: Any, terms: Terms, rows: Rows) -> float:
-    """Return the slope that converts full scores to log-odds; `rows` have no NaN, and targets as y."""
-    index = evenly_spaced(rows.X.shape[0], ENOUGH_ROWS)
-    X = rows.X[index]
-    scores = terms.scores(terms.values(dense(X)))
-    return 1.0 if are_log_odds(estimator, X, scores) else best_slope(scores, rows.y[index], rows.weight[index])
-
-
-def _order(model: SumClassifier, terms: Terms, sample: TermSample) -> np.ndarray:
+def _order(model: SumEstimator, terms: Terms, sample: TermSample) -> np.ndarray:
     """Return the order of the terms that the parameters ask for."""
     if not isinstance(model.order, str):
         return given_order(model.order, terms.ids, type(model).__name__)
@@ -264,7 +236,7 @@ def _order(model: SumClassifier, terms: Terms, sample: TermSample) -> np.ndarray
     return order_terms(model.order, sample, costs, _evaluation_costs(model, terms), random)
 
 
-def _evaluation_costs(model: SumClassifier, terms: Terms) -> np.ndarray:
+def _evaluation_costs(model: SumEstimator, terms: Terms) -> np.ndarray:
     """Return the evaluation cost of each term."""
     if np.ndim(model.evaluation_cost) == 0:
         return np.full(terms.n_terms, float(model.evaluation_cost))
@@ -278,7 +250,7 @@ def _evaluation_costs(model: SumClassifier, terms: Terms) -> np.ndarray:
 
 
 def _chain(
-    model: SumClassifier, terms: Terms, order: np.ndarray, sample: TermSample, ends: list[int], centre: np.ndarray
+    model: SumEstimator, terms: Terms, order: np.ndarray, sample: TermSample, ends: list[int], centre: np.ndarray
 ) -> Chain:
     """Return the chain of the ordered terms, with a boundary that never stops a row early."""
     if model.refit:

@@ -12,21 +12,25 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from thrifty.models.forests.forest import Forest
 from thrifty.models.stopping.full_predictor import FullPredictor
-from thrifty.models.stopping.predictor_fit import SUPPORTED, PredictorError, accepts_nan
+from thrifty.models.stopping.predictor_fit import CLASSIFIERS, PredictorError, SupportedPredictors, accepts_nan
 from thrifty.models.stopping.terms import KERNELS, Kernel, KernelTerms, LinearTerms, Scaling, Terms, TreeTerms
 
 
-def read_terms(estimator: Any, n_features: int, means: np.ndarray) -> Terms:
+def read_terms(
+    estimator: Any, n_features: int, means: np.ndarray, supported: SupportedPredictors = CLASSIFIERS
+) -> Terms:
     """Return the terms of a fitted predictor.
 
     Parameters
     ----------
-    estimator : classifier, Forest or booster
+    estimator : classifier, regressor, Forest or booster
         The fitted predictor.
     n_features : int
         Number of columns of X.
     means : ndarray of shape (n_features,)
         Values that replace NaN if the predictor does not accept it.
+    supported : SupportedPredictors
+        The predictors that the caller can wrap.
 
     Raises
     ------
@@ -38,13 +42,13 @@ def read_terms(estimator: Any, n_features: int, means: np.ndarray) -> Terms:
     fill = None if accepts_nan(estimator) else means
     scaling, predictor = _unwrap(estimator, n_features)
     parts = predictor.estimators_ if isinstance(predictor, OneVsRestClassifier) else [predictor]
-    if all(hasattr(part, "support_vectors_") for part in parts):
+    if all(hasattr(part, "support_vectors_") or hasattr(part, "X_fit_") for part in parts):
         return _kernel_terms(parts, scaling, means)
     if all(hasattr(part, "coef_") for part in parts):
         coefs = [np.atleast_2d(_dense(part.coef_)) for part in parts]
         intercepts = [np.broadcast_to(part.intercept_, len(coef)) for part, coef in zip(parts, coefs, strict=True)]
         return LinearTerms.of(np.concatenate(coefs), np.concatenate(intercepts), scaling, means)
-    return TreeTerms.of(_forest(predictor), scaling, fill)
+    return TreeTerms.of(_forest(predictor, supported), scaling, fill)
 
 
 def _unwrap(estimator: Any, n_features: int) -> tuple[Scaling | None, Any]:
@@ -86,27 +90,40 @@ _SCALERS: dict[type, Callable[[Any], tuple[Any, Any]]] = {
 def _kernel_terms(machines: Sequence[Any], scaling: Scaling | None, fill: np.ndarray) -> KernelTerms:
     """Return the terms of machines with two classes each; a support vector of several machines is one term."""
     kernel = _common_kernel(machines)
-    vectors, position = _distinct(np.concatenate([_dense(each.support_vectors_) for each in machines]).astype(float))
+    vectors, position = _distinct(np.concatenate([_dense(_vectors(each)) for each in machines]).astype(float))
     weights = np.zeros((len(machines), len(vectors)))
     first = 0
     for line, machine in zip(weights, machines, strict=True):
-        dual = _dense(machine.dual_coef_)[0]
+        dual = np.ravel(_dense(machine.dual_coef_))
         np.add.at(line, position[first : first + len(dual)], dual)
         first += len(dual)
-    intercept = np.concatenate([machine.intercept_ for machine in machines])
+    intercept = np.concatenate([np.ravel(getattr(machine, "intercept_", 0.0)) for machine in machines]).astype(float)
     return KernelTerms(vectors, kernel, scaling, weights, intercept, np.arange(len(vectors)), fill)
+
+
+def _vectors(machine: Any) -> Any:
+    """Return the support vectors of a machine; the training rows of a KernelRidge, which is recognised by them."""
+    return machine.X_fit_ if hasattr(machine, "X_fit_") else machine.support_vectors_
+
+
+def _kernel(machine: Any) -> Kernel:
+    if not hasattr(machine, "X_fit_"):
+        return Kernel(machine.kernel, float(machine._gamma), float(machine.coef0), float(machine.degree))
+    name = "poly" if machine.kernel == "polynomial" else machine.kernel
+    gamma = 1.0 / machine.X_fit_.shape[1] if machine.gamma is None else machine.gamma
+    return Kernel(name, float(gamma), float(machine.coef0), float(machine.degree))
 
 
 def _common_kernel(machines: Sequence[Any]) -> Kernel:
     for machine in machines:
-        if machine.kernel not in KERNELS:
+        if machine.kernel not in (*KERNELS, "polynomial"):
             raise PredictorError(f"estimator has the kernel {machine.kernel!r}; expected one of {', '.join(KERNELS)}.")
-        if len(machine.classes_) > 2:
+        if len(getattr(machine, "classes_", ())) > 2:
             raise PredictorError(
                 f"estimator is {machine!r} with {len(machine.classes_)} classes. Its one-against-one votes are not "
                 "scores of classes. Wrap it in OneVsRestClassifier."
             )
-    kernels = {Kernel(each.kernel, float(each._gamma), float(each.coef0), float(each.degree)) for each in machines}
+    kernels = {_kernel(each) for each in machines}
     if len(kernels) > 1:
         raise PredictorError("estimator has machines with different kernels; expected one kernel, with the same gamma.")
     return next(iter(kernels))
@@ -119,16 +136,20 @@ def _distinct(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return lines[first[appearance]], np.argsort(appearance)[group]
 
 
-def _forest(predictor: Any) -> Forest:
-    """Return the trees of an ensemble whose outputs add up to scores of classes."""
+def _forest(predictor: Any, supported: SupportedPredictors) -> Forest:
+    """Return the trees of an ensemble whose outputs add up to scores of classes, or to a predicted value."""
     has_scores = type(predictor).__module__.split(".")[0] in ("lightgbm", "xgboost") or isinstance(predictor, Forest)
-    if not has_scores and not hasattr(predictor, "decision_function"):
+    if supported.kind == "classifier" and not has_scores and not hasattr(predictor, "decision_function"):
         lacks = "probabilities only" if hasattr(predictor, "predict_proba") else "no scores"
-        raise PredictorError(f"estimator is {predictor!r}, which has {lacks}. Pass {SUPPORTED}.")
+        raise PredictorError(f"estimator is {predictor!r}, which has {lacks}. Pass {supported.names}.")
+    refusal = PredictorError(f"estimator is {predictor!r}, which is not a sum of terms. Pass {supported.names}.")
     try:
-        return Forest.from_model(predictor)
+        forest = Forest.from_model(predictor)
     except (TypeError, ValueError) as error:
-        raise PredictorError(f"estimator is {predictor!r}, which is not a sum of terms. Pass {SUPPORTED}.") from error
+        raise refusal from error
+    if supported.kind == "regressor" and forest.task is not None and forest.task.link != "identity":
+        raise refusal
+    return forest
 
 
 def _dense(array: Any) -> np.ndarray:

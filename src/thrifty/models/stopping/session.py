@@ -30,7 +30,7 @@ class ChainSession(Session):
         self._row = np.full((1, chain.acquired.shape[1]), np.nan)
         self._block: np.ndarray | None = None
         self._held, self._sums = np.empty((1, chain.n_terms[-1])), np.empty((1, len(chain.prior)))
-        self._scores = chain.prior[None].copy()
+        self._scores = self._before = chain.prior[None].copy()
         self._reached = self._next = BEFORE_FIRST
 
     def _plan(self) -> Acquire | Stop:
@@ -49,7 +49,7 @@ class ChainSession(Session):
         chain = self._chain
         if self._reached == BEFORE_FIRST:
             return bool(chain.path_cost[0] <= self._cap)
-        return bool(chain.continues(self._reached, self._scores, self._cap)[0])
+        return bool(chain.continues(self._reached, self._scores, self._before, self._cap)[0])
 
     def _next_decision(self) -> int:
         """Return the next checkpoint where the row can stop, or the last affordable checkpoint before it."""
@@ -66,12 +66,14 @@ class ChainSession(Session):
         if self._block is None:
             self._block = chain.terms.prepare(self._row)
         for k in steps:
+            self._before = self._scores
             self._scores = chain.advance(self._block, np.zeros(1, dtype=int), k, self._held, self._sums)
         self._reached = self._next
         self.spend = float(chain.path_cost[self._reached])
 
     def _stop(self) -> Stop:
         chain, k = self._chain, self._reached
-        decided = k != BEFORE_FIRST and (chain.is_last(k) or not chain.is_undecided(k, self._scores)[0])
+        undecided = k == BEFORE_FIRST or chain.boundary.is_inside(k, self._scores, self._before)[0]
+        decided = k != BEFORE_FIRST and (chain.is_last(k) or not undecided)
         prediction, score = self._answer(self._scores)
         return Stop(prediction, score, int(chain.terms_at(np.array([k]))[0]), "done" if decided else "cap")

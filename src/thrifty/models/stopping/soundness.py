@@ -20,7 +20,7 @@ def refuse_unsound_chain(chain: "Chain", n_features: int) -> None:
     _require(np.shape(chain.prior) == (n_scores,), "prior", f"{n_scores} numbers")
     _require(len(chain.order) == len(chain.evaluation_costs) == n_terms, "order", f"{n_terms} terms")
     limits = all(np.shape(each) == (n_checkpoints,) for each in chain.boundary)
-    _require(limits, "boundary", f"{n_checkpoints} numbers for each of its two sides")
+    _require(limits, "boundary", f"{n_checkpoints} numbers for each of its sides")
     _require(n_checkpoints * n_features <= MAX_CELLS, "checkpoints", "fewer checkpoints, or fewer features")
     before = 0 if n_terms else -1
     for k, each in enumerate(chain.checkpoints):
