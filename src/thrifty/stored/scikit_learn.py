@@ -19,6 +19,7 @@ MODULES = {
         *("GradientBoostingClassifier", "GradientBoostingRegressor"),
         *("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"),
     ],
+    "kernel_ridge": ["KernelRidge"],
     "linear_model": [
         *("ElasticNet", "ElasticNetCV", "Lasso", "LassoCV", "LinearRegression", "LogisticRegression"),
         *("LogisticRegressionCV", "PassiveAggressiveClassifier", "Perceptron", "Ridge", "RidgeCV"),

@@ -160,6 +160,7 @@ def test_sparse_rows_are_dense_rows():
 VARIANTS = [
     AttentiveRegressor(SVR(C=10), tolerance=0.5, delta=0.2, block_size=9),
     AttentiveRegressor(GradientBoostingRegressor(n_estimators=12, random_state=0), tolerance=0.5, delta=0.2),
+    AttentiveRegressor(KernelRidge(kernel="rbf"), tolerance=0.5, delta=0.2, evaluation_cost=0.1),
     AttentiveRegressor(order="random", refit=False, tolerance=1.0, delta=0.2, random_state=0),
     TruncatedRegressor(RandomForestRegressor(n_estimators=6, random_state=0), n_terms=4),
 ]
