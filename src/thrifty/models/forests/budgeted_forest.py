@@ -141,7 +141,8 @@ class _BudgetedForest(ForestEstimator):
         return np.where(multiplier == 1.0, sums, base + (sums - base) * multiplier)
 
     def _score_of_sums(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:
-        return self.task_.scores(self._multiplied(sums, exits + 1) + self.intercepts_[exits + 1])
+        n_done = exits + 1
+        return self.task_.scores(self._multiplied(sums, n_done) + self.intercepts_.take(n_done, axis=0))
 
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
