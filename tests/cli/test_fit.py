@@ -135,7 +135,7 @@ def test_a_budget_that_cannot_be_met_is_said_to_be_missed(thrifty, tables):
         (["heart.csv", "--target", "diagnosis", "--task", "guess"], "'guess'"),
         (["heart.csv", "--target", "diagnosis", "--task", "regression"], "text"),
         (["heart.csv", "--target", "diagnosis", "-o", "no/m.thrifty"], "no folder"),
-        (["heart.csv", "--target", "diagnosis", "--cv", "1"], "cv is 1"),
+        (["heart.csv", "--target", "diagnosis", "--cv", "1"], "'--cv': 1 is not in the range"),
         (["no.csv", "--target", "y"], "no.csv"),
     ],
 )
@@ -201,10 +201,11 @@ def test_the_page_needs_nothing_but_itself_and_escapes_everything(tables):
         (["heart.csv"], "--target is missing"),
         (["no.thrifty"], "no.thrifty"),
         (["heart.csv", "--target", "diagnosis", "--png", "no/f.png"], "no folder"),
-        (["heart.csv", "--target", "diagnosis", "--html", "."], "is a folder"),
+        (["heart.csv", "--target", "diagnosis", "--html", "f.html"], "is a folder"),
     ],
 )
 def test_bad_input_of_the_frontier_is_one_line(refused, tables, arguments, says):
+    Path("f.html").mkdir()
     assert says in refused("frontier", *arguments)
 
 

@@ -98,7 +98,8 @@ def test_levels_that_look_like_numbers_stay_text_in_every_chunk(thrifty, tables,
     code = ["1", "02", "x", "1.0"] * 25
     y = np.isin(code, ["02", "x"])
     frame = pd.DataFrame({"code": code})
-    model = package.TableModel(package.GreedyMiserClassifier(n_estimators=20, min_samples_leaf=1)).fit(frame, y)
+    booster = package.GreedyMiserClassifier(n_estimators=20, min_samples_leaf=1)
+    model = package.TableModel(booster, kinds={"code": "category"}).fit(frame, y)
     package.save(model, "code.thrifty")
     frame.sort_values("code", ignore_index=True).to_csv("codes.csv", index=False)  # the first chunks hold numbers only
     assert thrifty("predict", "code.thrifty", "codes.csv", "-o", "out.csv").code == 0
@@ -187,8 +188,6 @@ def altered(text, line, cell):
         ("rows.csv", lambda text: text.replace(",", ":"), ["none of the model's columns", "semicolon"]),
         ("rows.csv", lambda text: altered(text, 100, "1,2"), ["row 100 ", "more cells"]),
         ("rows.csv", lambda text: altered(text, 1, "1,2"), ["row 1 ", "more cells"]),
-        ("rows.csv", lambda text: altered(text, 100, "old"), ["row 100 ", "'age'", "'old'", "number"]),
-        ("rows.csv", lambda text: altered(text, 100, "inf"), ["row 100 ", "'age'", "inf"]),
         ("rows.csv", lambda text: altered(text, 5, '"'), ["rows.csv", "EOF inside string"]),
         ("rows.csv", lambda text: text.replace("present", "présent").encode("latin-1"), ["not UTF-8"]),
         ("rows.csv.gz", lambda text: gzip.compress(text.encode())[:-50], ["cannot be unpacked"]),
@@ -219,7 +218,7 @@ def test_a_value_that_makes_no_sense_is_fine_where_it_is_not_bought(thrifty, mod
     [
         (["-o", "out.xls"], "'out.xls'"),
         (["-o", "no/out.csv"], "no folder"),
-        (["-o", "rows.csv"], "where the rows are"),
+        (["-o", "rows.csv"], "which the command reads"),
         (["-o", "folder.csv"], "is a folder"),
         (["--cap", "-1"], "cap is -1.0"),
         (["--qid", "query"], "--qid is 'query'"),

@@ -135,7 +135,7 @@ def test_the_error_of_a_candidate_that_fails_is_recorded():
 
 
 def test_if_all_candidates_fail_the_first_error_is_raised():
-    with pytest.raises(ValueError, match=r"every candidate failed, the first with ValueError: .*max_depth is -1"):
+    with pytest.raises(ValueError, match=r"every candidate failed. The first error is: ValueError: .*max_depth is -1"):
         BudgetSearchCV([ASTCClassifier(max_depth=-1)]).fit(HEART.X, HEART.y)
 
 

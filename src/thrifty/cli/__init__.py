@@ -3,6 +3,7 @@
 A command imports what it needs when it runs, so that ``thrifty --help`` is fast.
 """
 
+import os
 import sys
 from typing import Annotated
 
@@ -10,9 +11,10 @@ import typer
 
 from thrifty import __version__
 from thrifty.cli import ask, costs, demo, explain, fit, frontier, predict, warmup
+from thrifty.cli.words import one_line
 from thrifty.exceptions import ThriftyError
 
-BAD_INPUT, INTERRUPTED = 2, 130
+READER_LEFT, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 # The base class of all errors in how a command was typed; typer does not export it.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -34,8 +36,13 @@ def main() -> int:
         return app(prog_name="thrifty", standalone_mode=False) or 0
     except _UsageError as error:
         return _refuse(_usage(error))
-    except (ThriftyError, ValueError, OSError) as error:
+    except BrokenPipeError:  # the reader, such as head, has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_LEFT
+    except (ThriftyError, ValueError) as error:
         return _refuse(str(error))
+    except OSError as error:
+        return _refuse(f"'{error.filename}': {error.strerror}." if error.filename and error.strerror else str(error))
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
 
@@ -62,6 +69,6 @@ def _usage(error: Exception) -> str:
 
 
 def _refuse(message: str) -> int:
-    """Print a message as one line, without its line breaks."""
-    print("thrifty:", " ".join(message.split()), file=sys.stderr)
+    """Print a message as one line."""
+    print("thrifty:", one_line(message), file=sys.stderr)
     return BAD_INPUT

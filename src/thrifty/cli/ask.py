@@ -28,20 +28,23 @@ def ask(
     from thrifty.cli.traces import trace_row
 
     loaded = LoadedModel.open(model, read_key(key_file))
+    loaded.model.session(cap)  # raises ValueError if the cap is not valid, before anything is printed
     out = console(stderr=json)
-    out.print('Answer with a value, with "unavailable", or with ? for help.\n')
+    out.print('Answer with a value, with "unavailable", or with ? for help.')
+    out.line()
     questions = Questions(loaded, out)
     try:
         trace = trace_row(loaded, questions.ask, cap, questions.tell_evaluation)
     except EOFError:
-        out.print("\nEnded without an answer.")
+        out.line()
+        out.print("Ended without an answer.")
         raise typer.Exit(NO_ANSWER) from None
     if json:
         print_json(trace.as_dict())
         return
-    stopped, answer = ending(loaded, trace)
-    out.print(f"\n{stopped}")
-    out.print(answer)
+    out.line()
+    for sentence in ending(loaded, trace):
+        out.print(sentence)
 
 
 class Questions:
@@ -61,7 +64,7 @@ class Questions:
             answer = self._read()
             if answer in HELP:
                 self._out.print(f"  {item.name}: {expected(field)}")
-            elif answer in field.levels or answer == new_level:
+            elif answer == new_level or (field.levels and not field.is_odd(answer)):
                 return answer
             elif answer.lower() in UNAVAILABLE:
                 return None
@@ -97,11 +100,7 @@ def problem_with(field: Any, name: str, answer: str) -> str | None:
         if known_level(field, answer) in field.levels:
             return None
         return f"{answer!r} is new to the model, which knows {', '.join(field.levels)}. Type it again to confirm it."
-    try:
-        field.encode(answer)
-    except ValueError:
-        return f"{answer!r} is not valid. {name}: {expected(field)}"
-    return None
+    return f"{answer!r} is not valid. {name}: {expected(field)}" if field.is_odd(answer) else None
 
 
 def known_level(field: Any, answer: str) -> str:

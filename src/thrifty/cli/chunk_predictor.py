@@ -1,17 +1,19 @@
 """Predictions of a table, chunk by chunk, as a table: prediction, probability, spend, and the columns bought."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from thrifty.cli.column_notes import OddCellCounts
 from thrifty.cli.loaded_model import LoadedModel
 from thrifty.cli.tables.table_file import refuse_missing_queries
+from thrifty.cli.words import plural, rows_counted_by
 from thrifty.models.acquisition import Acquisition
 
 BETWEEN_NAMES = ";"
+RANKING = ("query", "rank")  # columns that are written if there are queries
 
 
 class ChunkPredictor:
@@ -27,10 +29,14 @@ class ChunkPredictor:
         Hard limit on each row's spend.
     qid : str, optional
         The column with the query of each row.
+    keep : sequence of str
+        Columns of the table that are written too.
     all_classes : bool, default=False
         Whether to add a column with the probability of each class.
     allow_missing : bool, default=False
         Whether columns that are not in the table are treated as unavailable.
+    strict : bool, default=False
+        Whether to refuse cells that cannot be read, and levels that are new to the model.
     """
 
     def __init__(
@@ -40,37 +46,54 @@ class ChunkPredictor:
         *,
         cap: float | None = None,
         qid: str | None = None,
+        keep: Sequence[str] = (),
         all_classes: bool = False,
         allow_missing: bool = False,
+        strict: bool = False,
     ):
-        self.loaded, self.place, self.cap, self.qid = loaded, place, cap, qid
-        self.all_classes, self.allow_missing = all_classes, allow_missing
+        self.loaded, self.place, self.cap, self.qid, self.keep = loaded, place, cap, qid, list(dict.fromkeys(keep))
+        self.all_classes, self.allow_missing, self.strict = all_classes, allow_missing, strict
+        self.odd = OddCellCounts()
         self.n_rows, self.total_spend, self.largest_spend = 0, 0.0, 0.0
         loaded.model.session(cap)  # raises ValueError if the cap is not valid, before any output is opened
+        self._refuse_taken_names()
+
+    @property
+    def only_kept(self) -> list[str]:
+        """The columns that are kept, and that neither the model nor the ranking reads."""
+        return [name for name in self.keep if name not in self.loaded.fields and name != self.qid]
+
+    def _refuse_taken_names(self) -> None:
+        written = self._tabulate(self._no_rows(), None, nested=False).columns
+        for name in self.keep:
+            if name in written or (self.qid and name in RANKING):
+                raise ValueError(f"--keep is {name!r}, which is the name of a column of the output. Rename the column.")
 
     def predict(self, chunk: Any, *, nested: bool = False) -> pd.DataFrame:
         """Return the predictions of a chunk; the columns bought are a list of names if `nested`, else text."""
         rows = self.loaded.select_columns(chunk, self.place, allow_missing=self.allow_missing)
+        rows, odd = self.loaded.without_unreadable(rows)
+        self.odd.add(odd, self.n_rows)
+        if self.strict:
+            self.odd.refuse(self.place)
         qid = chunk[self.qid].to_numpy() if self.qid else None
         acquisition = self._acquire(rows, qid) if len(rows) else self._no_rows()
         self.n_rows += len(rows)
         self.total_spend += float(acquisition.spend.sum())
         self.largest_spend = max(self.largest_spend, float(acquisition.spend.max(initial=0.0)))
-        return self._tabulate(acquisition, qid, nested)
+        kept = chunk[self.keep].reset_index(drop=True)
+        return pd.concat([kept, self._tabulate(acquisition, qid, nested)], axis=1)
 
     def summary(self) -> str:
         """Return the number of rows and their spend, as a sentence."""
         if not self.n_rows:
             return "There were no rows."
         mean, largest = map(self.loaded.amount, (self.total_spend / self.n_rows, self.largest_spend))
-        return f"{self.n_rows:,} row{'s' * (self.n_rows > 1)}: {mean} on average, {largest} at most."
+        return f"{plural(self.n_rows, 'row')}: {mean} on average, {largest} at most."
 
     def _acquire(self, rows: Any, qid: Any) -> Acquisition:
-        try:
+        with rows_counted_by(lambda row: self.n_rows + row + 1, self.place):
             return self.loaded.acquire(rows, self.cap, qid)
-        except ValueError as error:  # the model counts rows from 0 in each chunk; people count from 1 in the table
-            counted = re.sub(r"\brow (\d+)\b", lambda row: f"row {self.n_rows + int(row[1]) + 1}", str(error), count=1)
-            raise ValueError(f"{self.place}: {counted}") from None
 
     def _tabulate(self, acquisition: Acquisition, qid: Any, nested: bool) -> pd.DataFrame:
         columns: dict[str, Any] = {"prediction": acquisition.prediction}
@@ -82,7 +105,7 @@ class ChunkPredictor:
                 columns |= {f"probability of {label}": column for label, column in named}
         if qid is not None:
             order = pd.Series(acquisition.score).groupby(qid).rank(method="first", ascending=False)
-            columns |= {"query": qid, "rank": order.astype(int).to_numpy()}
+            columns |= dict(zip(RANKING, (qid, order.astype(int).to_numpy()), strict=True))
         codes, sets = self.loaded.sets_bought(acquisition.acquired)
         bought = pd.Series(sets if nested else map(BETWEEN_NAMES.join, sets), dtype=object).to_numpy()
         return pd.DataFrame({**columns, "spend": acquisition.spend, "bought": bought[codes]})

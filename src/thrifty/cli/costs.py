@@ -1,5 +1,6 @@
 """``thrifty costs``: check a price list against a table, or make a new one for a table."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,16 +25,21 @@ def check(
     costs: Annotated[Path, typer.Argument(help="A price list: .csv, .toml or .yaml.")],
     data: Annotated[Path | None, typer.Option(help="A table; each of its columns must have a price.")] = None,
     target: Annotated[str | None, typer.Option(help="The target column, which needs no price.")] = None,
+    qid: Annotated[str | None, typer.Option(help="The column with the queries, which needs no price.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Another column that needs no price.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the prices of a price list, or the line in which something is wrong."""
     from thrifty import CostModel
+    from thrifty.cli.price_list import read_prices
     from thrifty.cli.terminal import console, print_json
 
-    model = CostModel.from_file(costs)
-    if data is not None:
-        refuse_mismatch(model, costs, feature_columns(data, target, drop or []), data)
+    if data is None:
+        refuse_columns_without_table(target=target, qid=qid, drop=drop)
+        model = CostModel.from_file(costs)
+    else:
+        columns = feature_columns(data, target, qid, drop or [])
+        model = read_prices(costs, columns, {target, qid, *(drop or [])}, str(data))
     if json:
         print_json(as_record(model))
     else:
@@ -44,6 +50,7 @@ def check(
 def template(
     data: Annotated[Path, typer.Argument(help="A table: .csv, .tsv, .parquet, or - for CSV on standard input.")],
     target: Annotated[str | None, typer.Option(help="The target column, which has no price.")] = None,
+    qid: Annotated[str | None, typer.Option(help="The column with the queries, which has no price.")] = None,
     drop: Annotated[list[str] | None, typer.Option(help="Another column that has no price.")] = None,
     unit: Annotated[str, typer.Option(help="The unit of the prices, such as CAD or ms.")] = "",
     output: Annotated[
@@ -52,28 +59,38 @@ def template(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Make a price list with one line per column of a table, each with the price 1."""
-    from thrifty.cli.output_files import refuse_unwritable
+    from thrifty.cli.output_files import refuse_output
+    from thrifty.cli.words import printable
     from thrifty.replacing import replacing
 
     suffix = ".csv" if str(output) == "-" else output.suffix.lower()
-    text = template_text(feature_columns(data, target, drop or []), unit, suffix)
+    text = template_text(feature_columns(data, target, qid, drop or []), unit, suffix)
     if str(output) == "-":
-        typer.echo(text, nl=False)
+        lines = text.split("\n")
+        typer.echo("\n".join(map(printable, lines)) if sys.stdout.isatty() else text, nl=False)
         return
-    if output.exists() and not force:
-        raise ValueError(f"--output is '{output}', which exists already. Pass another name, or --force.")
-    refuse_unwritable(output)
+    refuse_output("--output", output, inputs=(data,), force=force)
     with replacing(output) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
 
 
-def feature_columns(data: Path, target: str | None, drop: Sequence[str]) -> list[str]:
+def feature_columns(data: Path, target: str | None, qid: str | None, drop: Sequence[str]) -> list[str]:
     """Return the columns of a table that need a price."""
     from thrifty.cli.tables.table_file import open_table
 
     with open_table(data) as table:
-        table.refuse_unknown(target=target, drop=drop)
-        return [name for name in table.names if name != target and name not in drop]
+        table.refuse_unknown(target=target, qid=qid, drop=drop)
+        names = [name for name in table.names if name not in {target, qid, *drop}]
+    if not names:
+        raise ValueError(f"{data}: no column is left that needs a price. Leave out some options.")
+    return names
+
+
+def refuse_columns_without_table(**options: str | Sequence[str] | None) -> None:
+    """Raise ValueError if an option names columns, but there is no table that has them."""
+    for option, names in options.items():
+        if names:
+            raise ValueError(f"--{option} is given, but there is no table. Pass --data too.")
 
 
 def template_text(names: Sequence[str], unit: str, suffix: str) -> str:
@@ -87,21 +104,6 @@ def template_text(names: Sequence[str], unit: str, suffix: str) -> str:
     example = BUNDLES.get(".yaml" if suffix == ".yml" else suffix)
     members = ", ".join(f'"{name}"' for name in names[:2])
     return text + EXAMPLE.format(bundle=example.format(members=members)) if example else text
-
-
-def refuse_mismatch(model: Any, costs: Path, columns: Sequence[str], data: Path) -> None:
-    """Raise ValueError unless the features of a price list are the columns of the table."""
-    from thrifty.cli.tables.table_file import quoted
-
-    priced, wanted = set(model.names), set(columns)
-    unpriced = [name for name in columns if name not in priced]
-    unknown = [name for name in model.names if name not in wanted]
-    problems = [
-        *([f"there is no price for {quoted(unpriced)}"] if unpriced else []),
-        *([f"{quoted(unknown)} is not a column of {data}"] if unknown else []),
-    ]
-    if problems:
-        raise ValueError(f"{costs}: {', and '.join(problems)}. Add, remove or rename lines until they agree.")
 
 
 def print_prices(out: Any, model: Any, costs: Path, data: Path | None) -> None:

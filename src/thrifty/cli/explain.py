@@ -26,6 +26,8 @@ def explain(
     from thrifty.cli.model_report import print_model
     from thrifty.cli.trace_text import print_trace
 
+    if cap is not None and row is None and rows is None:
+        raise ValueError("--cap is given, but there are no rows. Pass --rows or --row too.")
     loaded = LoadedModel.open(model, read_key(key_file))
     if row is None:
         print_model(loaded, rows, cap, as_json=json)

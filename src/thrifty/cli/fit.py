@@ -24,21 +24,28 @@ def fit(
     drop: search.Drop = None,
     task: search.Task = None,
     seed: search.Seed = 0,
+    numeric: search.Numeric = None,
+    category: search.Category = None,
+    strict: search.Strict = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The model file; by default it is named after the table.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the model file if it exists.")] = False,
     key_file: KeyFile = None,
     json: search.Json = False,
 ) -> None:
     """Find the best model within a budget, print what it promises, and save it."""
-    from thrifty.cli.output_files import refuse_unwritable
+    from thrifty.cli import column_notes
+    from thrifty.cli.output_files import refuse_output
     from thrifty.cli.search_report import SearchReport
     from thrifty.cli.terminal import console
     from thrifty.persistence import save
 
     key = read_key(key_file)
     path = output or default_model_path(data)
-    refuse_unwritable(path)
+    if str(path) == "-":
+        raise ValueError("--output is '-', but a model cannot be written to standard output. Pass the name of a file.")
+    refuse_output("--output", path, inputs=(data, costs), force=force)
     found = search.run_search(
         data,
         target=target,
@@ -47,6 +54,9 @@ def fit(
         qid=qid,
         drop=drop,
         task=task,
+        numeric=numeric,
+        category=category,
+        strict=strict,
         budget=budget,
         cap=cap,
         scoring=scoring,
@@ -55,11 +65,13 @@ def fit(
         n_jobs=jobs,
         random_state=seed,
     )
-    save(found, path, key=key)
-    report = SearchReport.of_search(found)
+    save(found.search, path, key=key)
+    report = SearchReport.of_search(found.search)
     if json:
-        report.print_json(model=str(path))
+        report.print_json(model=str(path), columns=column_notes.as_records(found.columns, found.row_numbers))
     else:
+        for line in column_notes.summary(found.columns):
+            console().print(line)
         report.print()
         console().print(f"Saved as {path}.", soft_wrap=True)
 

@@ -10,6 +10,7 @@ from thrifty.cli import search
 from thrifty.cli.keys import KeyFile, read_key
 
 MODEL_SUFFIX = ".thrifty"
+PNG, HTML = (".png",), (".html", ".htm")
 
 
 def frontier(
@@ -27,18 +28,21 @@ def frontier(
     drop: search.Drop = None,
     task: search.Task = None,
     seed: search.Seed = 0,
-    png: Annotated[Path | None, typer.Option(help="Also write a picture to this file.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Also write a self-contained HTML page to this file.")] = None,
+    numeric: search.Numeric = None,
+    category: search.Category = None,
+    strict: search.Strict = False,
+    png: Annotated[Path | None, typer.Option(help="Also write a picture to this file: .png.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Also write a self-contained page to this file: .html.")] = None,
     key_file: KeyFile = None,
     json: search.Json = False,
 ) -> None:
     """Show which score a search reaches for which spend: the search of a model file, or a new one on a table."""
-    from thrifty.cli.output_files import refuse_unwritable
+    from thrifty.cli.output_files import refuse_output
     from thrifty.cli.search_report import SearchReport
 
-    for path in (png, html):
+    for option, path, formats in (("--png", png, PNG), ("--html", html, HTML)):
         if path is not None:
-            refuse_unwritable(path)
+            refuse_output(option, path, formats=formats, inputs=(source, costs))
     if source.suffix.lower() == MODEL_SUFFIX:
         report = SearchReport.of_model_file(source, read_key(key_file))
     else:
@@ -50,6 +54,9 @@ def frontier(
             qid=qid,
             drop=drop,
             task=task,
+            numeric=numeric,
+            category=category,
+            strict=strict,
             budget=budget,
             cap=cap,
             scoring=scoring,
@@ -59,7 +66,7 @@ def frontier(
             random_state=seed,
             refit=False,
         )
-        report = SearchReport.of_search(found)
+        report = SearchReport.of_search(found.search)
     _write_pictures(report, source.name, png, html)
     if json:
         report.print_json()

@@ -15,7 +15,9 @@ from thrifty.models.acquisition import Acquisition
 from thrifty.models.base import BudgetedEstimator
 from thrifty.models.outline import Columns
 from thrifty.models.session import Feature
-from thrifty.models.tables.fields import NUMBER, Field
+from thrifty.models.tables.columns import columns_of
+from thrifty.models.tables.fields import CATEGORY, NUMBER, Field
+from thrifty.models.tables.odd_cells import OddCells, odd_cells
 from thrifty.models.tables.table_model import TableModel
 from thrifty.persistence import Manifest, load_with_manifest
 
@@ -68,8 +70,11 @@ class LoadedModel:
 
     # Rows
 
-    def select_columns(self, frame: Any, place: str, *, allow_missing: bool = False) -> Any:
-        """Return the columns of the model from a table, in its order; with `allow_missing` some may be absent."""
+    def select_columns(self, frame: Any, place: str, *, allow_missing: bool | None = None) -> Any:
+        """Return the columns of the model from a table, in its order.
+
+        With `allow_missing` some may be absent. It is None if the command has no such option.
+        """
         missing = [name for name in self.names if name not in frame.columns]
         if len(missing) == len(self.names):
             raise ValueError(
@@ -77,11 +82,23 @@ class LoadedModel:
                 "first line must name the columns, separated by comma, semicolon, tab or bar."
             )
         if missing and not allow_missing:
+            otherwise = "" if allow_missing is None else ", or pass --allow-missing to treat them as unavailable"
             raise ValueError(
-                f"{place}: the table lacks {quoted(missing)}, which the model may ask for. Add the missing columns, or "
-                "pass --allow-missing to treat them as unavailable."
+                f"{place}: the table lacks {quoted(missing)}, which the model may ask for. Add the missing columns"
+                f"{otherwise}."
             )
         return frame.assign(**{name: pd.Series(None, frame.index, dtype=object) for name in missing})[self.names]
+
+    def without_unreadable(self, rows: Any) -> tuple[Any, list[OddCells]]:
+        """Return rows from `select_columns` with cells that cannot be read as missing, and all odd cells."""
+        columns = zip(self.fields.items(), columns_of(rows), strict=True)
+        found = [(name, odd_cells(field, j, column)) for j, ((name, field), column) in enumerate(columns)]
+        odd = [each._replace(column=name) for name, each in found if each is not None]
+        for each in odd:
+            if each.expected != CATEGORY:
+                unreadable = np.isin(np.arange(len(rows)), each.rows)
+                rows = rows.assign(**{str(each.column): rows.iloc[:, each.field].mask(unreadable)})
+        return rows, odd
 
     def acquire(self, rows: Any, cap: float | None = None, qid: Any = None) -> Acquisition:
         """Acquire what rows from `select_columns` need, and predict them."""

@@ -10,10 +10,12 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from thrifty.cli.column_notes import OddCellCounts
 from thrifty.cli.loaded_model import LoadedModel
 from thrifty.cli.search_report import promise_sentences
 from thrifty.cli.tables.table_file import open_table
-from thrifty.cli.terminal import console, plain_table, print_json
+from thrifty.cli.terminal import console, note, plain_table, print_json
+from thrifty.cli.words import printable
 from thrifty.costs.amounts import amount
 from thrifty.models.outline import Outline, Stage, describe_stage
 from thrifty.models.session import Acquire
@@ -44,10 +46,12 @@ class Purchases:
         """Predict a table chunk by chunk, and count what was bought."""
         counts: dict[tuple[str, ...], int] = {}
         spends: dict[tuple[str, ...], float] = {}
-        exits = []
+        exits: list[np.ndarray] = []
+        odd = OddCellCounts()
         with open_table(rows) as table:
             for chunk in table.chunks(loaded.text_columns):
-                frame = loaded.select_columns(chunk, table.place)
+                frame, cells = loaded.without_unreadable(loaded.select_columns(chunk, table.place))
+                odd.add(cells, sum(map(len, exits)))
                 if not len(frame):
                     continue
                 acquisition = loaded.acquire(frame, cap)
@@ -59,6 +63,8 @@ class Purchases:
                     spends[names] = spends.get(names, 0.0) + spend
         if not counts:
             raise ValueError(f"{rows}: there are no rows. Pass a table with rows.")
+        for sentence in odd.sentences():
+            note(sentence)
         return cls(counts, spends, np.concatenate(exits))
 
     @property
@@ -84,7 +90,8 @@ def print_model(loaded: LoadedModel, rows: Path | None, cap: float | None, *, as
     out = console()
     for fact in facts(loaded, outline):
         out.print(fact)
-    out.print(f"\n{outline.summary}{_first_step(loaded, outline)}")
+    out.line()
+    out.print(f"{outline.summary}{_first_step(loaded, outline)}")
     out.print(draw_outline(outline))
     if purchases is not None:
         _print_purchases(out, loaded, purchases)
@@ -149,5 +156,5 @@ def _add_children(stage: Stage, unit: str, tree: Tree) -> Tree:
 
 
 def _label(stage: Stage, unit: str) -> Text:
-    text = Text(describe_stage(stage, unit))
-    return text if stage.rule is None else text.append(f"\n{stage.rule}?", "dim")
+    text = Text(printable(describe_stage(stage, unit)))
+    return text if stage.rule is None else text.append(f"\n{printable(stage.rule)}?", "dim")

@@ -1,22 +1,70 @@
 """Checks that outputs can be written, made before any work starts, and files that are written all together."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
+
+
+def refuse_output(
+    option: str,
+    path: Path,
+    *,
+    formats: Sequence[str] = (),
+    inputs: Sequence[Path | None] = (),
+    force: bool = True,
+) -> None:
+    """Raise an error if a file cannot or must not be written.
+
+    Parameters
+    ----------
+    option : str
+        The option that names the file, for messages.
+    path : Path
+        The file.
+    formats : sequence of str
+        The suffixes that its name may have; any if there are none.
+    inputs : sequence of Path or None
+        Files that the command reads, and that must not be replaced.
+    force : bool, default=True
+        Whether an existing file may be replaced.
+    """
+    if formats and path.suffix.lower() not in formats:
+        raise ValueError(f"{option} is '{path}'; expected a name that ends in {' or '.join(formats)}.")
+    refuse_unwritable(path)
+    for source in inputs:
+        if source is not None and path.exists() and source.exists() and path.samefile(source):
+            raise ValueError(f"{option} is '{path}', which the command reads. Pass another name.")
+    if path.exists() and not force:
+        raise ValueError(f"{option} is '{path}', which exists already. Pass another name, or --force.")
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Raise OSError if a file cannot be written at a path."""
-    folder = path.resolve().parent
-    if path.is_dir():
+    """Raise OSError if a file cannot be written at a path, for whatever reason."""
+    real = Path(os.path.realpath(path))
+    if real.is_dir():
         raise OSError(f"'{path}' is a folder. Pass the name of a file in it.")
-    if path.exists() and not path.is_file():
+    if real.exists() and not real.is_file():
         raise OSError(f"'{path}' is not a regular file, so it cannot be replaced. Pass another name.")
-    if not folder.is_dir():
-        raise OSError(f"'{path}' cannot be written: there is no folder '{folder}'. Make it first.")
-    if not os.access(folder, os.W_OK):
-        raise OSError(f"'{path}' cannot be written: the folder '{folder}' is read-only. Pass another.")
+    for parent in real.parents:
+        if parent.exists() and not parent.is_dir():
+            raise OSError(f"'{path}' cannot be written, because '{parent}' is a file, not a folder. Pass another name.")
+    if not real.parent.is_dir():
+        raise OSError(f"'{path}' cannot be written: there is no folder '{real.parent}'. Make it first.")
+    _refuse_failed_trial(path, real)
+
+
+def _refuse_failed_trial(path: Path, real: Path) -> None:
+    """Raise OSError unless files can be made and deleted in the folder, and an existing file can be changed."""
+    try:
+        with NamedTemporaryFile(dir=real.parent, prefix=".thrifty-"):
+            if real.exists():
+                real.open("r+b").close()
+            else:
+                real.open("xb").close()
+                real.unlink()
+    except OSError as error:
+        raise OSError(f"'{path}' cannot be written ({_reason(error)}). Pass another name.") from error
 
 
 def refuse_unwritable_folder(folder: Path) -> None:
@@ -30,8 +78,9 @@ def refuse_unwritable_folder(folder: Path) -> None:
     try:
         _temporary_folder(folder).cleanup()
     except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        raise OSError(f"--output is '{folder}', where nothing can be written ({reason}). Pass another.") from error
+        raise OSError(
+            f"--output is '{folder}', where nothing can be written ({_reason(error)}). Pass another."
+        ) from error
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
@@ -51,3 +100,7 @@ def write_all(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
 def _temporary_folder(folder: Path) -> TemporaryDirectory:
     """Make a hidden folder on the same disk, so that moving a file is atomic."""
     return TemporaryDirectory(prefix=".thrifty-", dir=folder if folder.exists() else folder.parent)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or "unknown reason").lower()

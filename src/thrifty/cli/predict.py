@@ -27,6 +27,12 @@ def predict(
         str | None, typer.Option(help="The column with the query of each row; adds the rank of each row.")
     ] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of every class.")] = False,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column of the table to write too, such as an identifier.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse cells that cannot be read, and levels that are new to the model.")
+    ] = False,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Treat columns that are not in the table as unavailable.")
     ] = False,
@@ -36,19 +42,27 @@ def predict(
     """Predict rows: prediction, probability, spend and columns bought, for files of any size."""
     from thrifty.cli.chunk_predictor import ChunkPredictor, whole_queries
     from thrifty.cli.loaded_model import LoadedModel
+    from thrifty.cli.output_files import refuse_output
     from thrifty.cli.tables.outputs import open_output
     from thrifty.cli.tables.table_file import open_table
     from thrifty.cli.terminal import note, progress
 
-    if output.exists() and rows.exists() and output.samefile(rows):
-        raise ValueError(f"--output is '{output}', where the rows are. Pass another name.")
+    if str(output) != "-":
+        refuse_output("--output", output, inputs=(rows, model))
     loaded = LoadedModel.open(model, read_key(key_file))
     with open_table(rows) as table:
-        table.refuse_unknown(qid=qid)
+        table.refuse_unknown(qid=qid, keep=keep)
         predictor = ChunkPredictor(
-            loaded, table.place, cap=cap, qid=qid, all_classes=probabilities, allow_missing=allow_missing
+            loaded,
+            table.place,
+            cap=cap,
+            qid=qid,
+            keep=keep or (),
+            all_classes=probabilities,
+            allow_missing=allow_missing,
+            strict=strict,
         )
-        chunks = table.chunks(loaded.text_columns)
+        chunks = table.chunks(loaded.text_columns, verbatim=predictor.only_kept)
         quiet = str(output) == "-" and sys.stdout.isatty()  # a progress bar would be mixed with the predictions
         with open_output(output, json_lines=json) as out, progress("predicting", table.size, quiet=quiet) as advance:
             before = 0.0
@@ -56,5 +70,7 @@ def predict(
                 out.write(predictor.predict(chunk, nested=out.nested))
                 advance(table.position() - before)
                 before = table.position()
+    for sentence in predictor.odd.sentences():
+        note(sentence)
     if str(output) != "-":
         note(f"{predictor.summary()} Written to {output}.")

@@ -2,14 +2,18 @@
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thrifty.cli.words import rows_counted_by
+
 if TYPE_CHECKING:
     from thrifty.models.rows import Rows
+    from thrifty.models.tables.column_reports import ColumnReport
 
 # thrifty.tuning.METHODS has the same names, but importing it would slow down every command.
 METHOD_NAMES = (
@@ -28,15 +32,29 @@ Qid = Annotated[str | None, typer.Option(help="The column with the query of each
 Scoring = Annotated[
     str | None, typer.Option(help="The score to maximize: a scikit-learn scorer such as roc_auc, or ndcg@k.")
 ]
-Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
+Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds of the cross-validation.")]
 Confidence = Annotated[float, typer.Option(help="Confidence of the bound on the mean spend.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of fits at a time; -1 means one per core.")]
 Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out, such as an identifier.")]
 Task = Annotated[
     str | None, typer.Option(help="classification, regression or ranking; by default it is inferred from the target.")
 ]
-Seed = Annotated[int, typer.Option(help="Random state of the folds and of the methods.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random state of the folds and of the methods.")]
+Numeric = Annotated[
+    list[str] | None, typer.Option(help="A column to take as numbers; its other values are treated as missing.")
+]
+Category = Annotated[list[str] | None, typer.Option(help="A column to take as a category, even if it has numbers.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse columns with odd cells, such as text among numbers.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A fitted search, what it took the columns for, and the numbers of its rows as people count them."""
+
+    search: Any
+    columns: "list[ColumnReport]"
+    row_numbers: Sequence[int]
 
 
 def run_search(
@@ -48,39 +66,86 @@ def run_search(
     qid: str | None,
     drop: list[str] | None,
     task: str | None,
+    numeric: list[str] | None,
+    category: list[str] | None,
+    strict: bool,
     **options: Any,
-) -> Any:
-    """Return a `BudgetSearchCV` fitted to a table; print warnings as notes."""
+) -> Found:
+    """Search for a model of a table; print warnings as notes."""
     if target is None:
         raise ValueError(f"--target is missing. Name the column of {data} to predict.")
+    if options["n_jobs"] == 0:
+        raise ValueError("--jobs is 0; expected a number of at least 1, or -1 for one per core.")
+    from thrifty.cli.column_notes import kinds_from, settled
+    from thrifty.cli.price_list import read_prices
     from thrifty.cli.terminal import warnings_as_notes
-    from thrifty.costs import CostModel
     from thrifty.tuning.budget_search import BudgetSearchCV
 
-    prices = None if costs is None else CostModel.from_file(costs)
     task = "ranking" if task is None and qid is not None else task
-    rows = read_training_rows(data, target, qid, drop or [], task)
-    search = BudgetSearchCV(methods or None, costs=prices, task=task, verbose=sys.stderr.isatty(), **options)
+    kinds = kinds_from(numeric or [], category or [])
+    rows = read_training_rows(data, target, qid, drop or [], task, kinds)
+    prices = costs and read_prices(costs, list(rows.X), {target, qid, *(drop or [])}, str(data))
+    row_numbers = (rows.X.index + 1).tolist()
+    columns = learned_columns(rows.X, kinds, row_numbers, str(data), strict)
+    search = BudgetSearchCV(
+        methods or None,
+        costs=prices,
+        task=task,
+        kinds=settled(kinds, columns),
+        verbose=sys.stderr.isatty(),
+        **options,
+    )
     with warnings_as_notes():
-        return search.fit(rows.X, rows.y, qid=rows.qid)
+        return Found(search.fit(rows.X, rows.y, qid=rows.qid), columns, row_numbers)
 
 
-def read_training_rows(path: Path, target: str, qid: str | None, drop: Sequence[str], task: str | None) -> "Rows":
+def learned_columns(
+    frame: Any, kinds: Mapping[Any, str], row_numbers: Sequence[int], place: str, strict: bool
+) -> "list[ColumnReport]":
+    """Return what each column is taken for; print notes about odd cells, or refuse them."""
+    from thrifty.cli.column_notes import STRICT, odd_columns, refuse_useless
+    from thrifty.cli.terminal import note
+    from thrifty.models.tables.encoder import TableEncoder
+
+    with rows_counted_by(row_numbers.__getitem__, place):
+        columns = TableEncoder(kinds=kinds).fit(frame).report_
+    refuse_useless(columns, row_numbers)
+    odd = odd_columns(columns, row_numbers)
+    if strict and odd:
+        raise ValueError(f"{place}: --strict refuses odd cells. {' '.join(odd)} {STRICT}")
+    for sentence in odd:
+        note(sentence)
+    return columns
+
+
+def read_training_rows(
+    path: Path, target: str, qid: str | None, drop: Sequence[str], task: str | None, kinds: Mapping[str, str]
+) -> "Rows":
     """Read a table and separate features, targets and queries; leave out rows without a target."""
     from thrifty.cli.tables.table_file import open_table, refuse_missing_queries
     from thrifty.models.rows import Rows
 
     with open_table(path) as table:
         table.refuse_unknown(target=target, qid=qid, drop=drop)
-        frame = _rows_with_target(table.read(), target, table.place)
         others = {target, *drop} | ({qid} if qid else set())
+        _refuse_unknown_kinds(table, kinds, others)
+        text = [name for name, kind in kinds.items() if kind == "category"]  # so that 007 and 7 are different levels
+        frame = _rows_with_target(table.read(text), target, table.place)
         if qid:
             refuse_missing_queries(frame[qid], table.place)
         if len(others) == len(table.names):
             raise ValueError(f"{table.place}: no column is left apart from the target. Pass a table with features.")
-        _refuse_decimal_commas(frame.drop(columns=list(drop)), table.place)
+        _refuse_decimal_commas(frame.drop(columns=[*drop, *text]), table.place)
     y = _typed_targets(frame[target], task)
     return Rows(frame.drop(columns=list(others)), y, qid=frame[qid].to_numpy() if qid else None)
+
+
+def _refuse_unknown_kinds(table: Any, kinds: Mapping[str, str], others: Collection[str]) -> None:
+    for name, kind in kinds.items():
+        option = "category" if kind == "category" else "numeric"
+        table.refuse_unknown(**{option: name})
+        if name in others:
+            raise ValueError(f"--{option} is {name!r}, which is not a feature here. Leave out this option.")
 
 
 def _rows_with_target(frame: Any, target: str, place: str) -> Any:

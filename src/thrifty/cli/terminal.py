@@ -1,6 +1,7 @@
 """What commands print: tables and text on standard output, progress and notes on standard error, JSON for scripts."""
 
 import json
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,28 +12,60 @@ from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
+
+from thrifty.cli.words import one_line, printable
 
 MAX_WIDTH = 92
+ANY_WIDTH = 100_000
+ACTED_ON_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # JSON escapes the others
+
+
+class PlainConsole(Console):
+    """A console that prints text as it is: no markup, no emoji, and no control characters from names or values."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print texts, each as one line, and tables."""
+        super().print(*(printable(each) if isinstance(each, str) else each for each in objects), **options)
+
+
+class PlainTable(Table):
+    """A table whose cells have no control characters."""
+
+    def add_column(self, header: Any = "", *more: Any, **options: Any) -> None:
+        """Add a column; its header may have several lines."""
+        super().add_column("\n".join(map(printable, header.split("\n"))), *more, **options)
+
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        """Add a row of texts."""
+        super().add_row(*map(_plain_cell, cells), **options)
+
+
+def _plain_cell(cell: Any) -> Any:
+    if not isinstance(cell, Text):
+        return printable(cell)
+    cell.plain = printable(cell.plain)
+    return cell
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that prints text unchanged (no markup, no emoji), in lines of limited width."""
-    out = Console(highlight=False, markup=False, emoji=False, stderr=stderr)
+    """Return a console with lines of limited width."""
+    out = PlainConsole(highlight=False, markup=False, emoji=False, stderr=stderr)
     out.width = min(out.width, MAX_WIDTH)
     return out
 
 
 def plain_table(**columns: str) -> Table:
     """Return a table with a line under its header; pass the names of the columns and how each is justified."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="")
+    table = PlainTable(box=box.SIMPLE_HEAD, pad_edge=False, header_style="")
     for name, justify in columns.items():
-        table.add_column(name.replace("_", " ").strip(), justify=justify)  # type: ignore[arg-type]
+        table.add_column(name.replace("_", " ").strip(), justify=justify)
     return table
 
 
 def note(message: str) -> None:
     """Print a message on standard error, in one line."""
-    print("thrifty:", " ".join(message.split()), file=sys.stderr)
+    print("thrifty:", one_line(message), file=sys.stderr)
 
 
 @contextmanager
@@ -66,4 +99,5 @@ def print_json(value: Any) -> None:
     """Print a value as JSON; numbers that are not finite become null."""
     from thrifty.persistence.manifest import plain
 
-    print(json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False))
+    text = json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False)
+    print(ACTED_ON_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))

@@ -208,7 +208,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         max_spend = min(self.cost_model_.total, np.inf if self.cap is None else self.cap)
         table = frontier_table(batches, points, fold_sizes, self.confidence, max_spend)
         if (table["error"] != "").all():
-            raise ValueError(f"BudgetSearchCV: every candidate failed, the first with {table['error'].iloc[0]}")
+            raise ValueError(f"BudgetSearchCV: every candidate failed. The first error is: {table['error'].iloc[0]}")
         table["within_budget"] = table["spend_bound"] <= (np.inf if self.budget is None else self.budget)
         self.frontier_, self.cv_results_ = table, cv_results(table, points)
 

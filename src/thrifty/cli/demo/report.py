@@ -45,7 +45,8 @@ def run_demo(output: Path, *, folds: int, seed: int) -> None:
     """Run the study, print its results, and write the picture and the page."""
     heart, out = load_heart_in_words(), console()
     texts = {"question": question(heart)}
-    out.print(f"{texts['question']}\n")
+    out.print(texts["question"])
+    out.line()
     with threadpool_limits(1), progress("cross-validating", folds) as advance:  # more threads are slower on so few rows
         study = run_study(heart, folds=folds, seed=seed, on_fold=advance)
     patient = choose_patient(heart, study)
@@ -53,7 +54,8 @@ def run_demo(output: Path, *, folds: int, seed: int) -> None:
     print_results(out, study, patient, texts)
     picture = draw_curves(study)
     page = compose_page(heart, study, patient, texts, picture)
-    out.print("\nOpen the first of these in a browser:")
+    out.line()
+    out.print("Open the first of these in a browser:")
     for path in write_all(output, {"index.html": page.encode(), "cost-curve.png": picture}):
         out.print(f"  {path}", soft_wrap=True)
 
@@ -124,9 +126,11 @@ def print_results(out: Any, study: Study, patient: Patient, texts: dict[str, str
     out.print(table)
     out.print(texts["finding"], style="bold")
     out.print(texts["protocol"], style="dim")
-    out.print(f"\n{texts['patient']}")
+    out.line()
+    out.print(texts["patient"])
     out.print(step_table(patient.loaded, patient.trace))
-    out.print(f"{texts['stopped']}\n{texts['answer']}")
+    out.print(texts["stopped"])
+    out.print(texts["answer"])
 
 
 def draw_curves(study: Study) -> bytes:

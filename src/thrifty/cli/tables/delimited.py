@@ -23,7 +23,10 @@ from thrifty.cli.terminal import note
 
 DELIMITERS = (",", ";", "\t", "|")
 GZIP = b"\x1f\x8b"
-ALSO_MISSING = ["?"]  # in addition to what pandas treats as missing: empty cells, NA, NaN, null and others
+MISSING = (
+    "", "?", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null",
+    "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
+)  # fmt: skip
 
 
 class DelimitedFile(TableFile):
@@ -43,17 +46,15 @@ class DelimitedFile(TableFile):
             self.refuse_repeated_names()
             on_error.pop_all()
 
-    def read(self) -> Any:
-        """Return all rows as a pandas DataFrame."""
+    def read(self, text: Collection[str] = ()) -> Any:
+        """Return all rows as a pandas DataFrame; columns in `text` are read as text."""
         with self._clear_errors():
-            return self._reader(dtype=None)[self.names]
+            return self._reader(dtype=dict.fromkeys(text, str))[self.names]
 
-    def chunks(self, text: Collection[str] = ()) -> Iterator[Any]:
-        """Yield the rows as DataFrames of limited size; columns in `text` are read as text."""
-        with (
-            self._clear_errors(),
-            self._reader(dtype=dict.fromkeys(text, str), chunksize=self.rows_per_chunk()) as reader,
-        ):
+    def chunks(self, text: Collection[str] = (), verbatim: Collection[str] = ()) -> Iterator[Any]:
+        """Yield the rows as DataFrames of limited size; columns in `verbatim` are text, and no value is missing."""
+        options = {"dtype": dict.fromkeys([*text, *verbatim], str), "chunksize": self.rows_per_chunk()}
+        with self._clear_errors(), self._reader(verbatim, **options) as reader:
             for chunk in reader:
                 yield chunk[self.names]
 
@@ -67,9 +68,10 @@ class DelimitedFile(TableFile):
             self._text.close()
             self._raw.close()
 
-    def _reader(self, **options: Any) -> Any:
+    def _reader(self, verbatim: Collection[str] = (), **options: Any) -> Any:
         import pandas
 
+        missing = {name: MISSING for name in self._header if name not in verbatim} if verbatim else MISSING
         return pandas.read_csv(
             self._text,
             sep=self._delimiter,
@@ -78,7 +80,8 @@ class DelimitedFile(TableFile):
             index_col=False,
             skipinitialspace=True,
             skip_blank_lines=len(self._header) > 1,  # in a table of one column an empty line is a missing value
-            na_values=ALSO_MISSING,
+            keep_default_na=False,
+            na_values=missing,
             low_memory=False,  # so that the type of a column does not change within a chunk
             **options,
         )
@@ -100,6 +103,10 @@ class DelimitedFile(TableFile):
             with warnings.catch_warnings():
                 warnings.filterwarnings("error", message="Length of header or names")
                 yield
+        except csv.Error as error:
+            raise ValueError(
+                f"{self.place}: the first line cannot be read ({error}). It must name the columns."
+            ) from None
         except UnicodeDecodeError as error:
             raise ValueError(f"{self.place}: byte {error.start} is not UTF-8. Save the file as UTF-8.") from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:

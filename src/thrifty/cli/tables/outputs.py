@@ -15,6 +15,7 @@ from typing import Any, cast
 from thrifty.cli.output_files import refuse_unwritable
 from thrifty.cli.tables.parquet import import_pyarrow
 from thrifty.cli.tables.table_file import DELIMITED, PARQUET, STDIN, suffix_of
+from thrifty.cli.words import printable
 from thrifty.replacing import replacing
 
 JSON_LINES = (".jsonl", ".ndjson")
@@ -50,7 +51,7 @@ def open_output(path: Path, *, json_lines: bool = False) -> Iterator[Output]:
             import_pyarrow(str(path))
             output = ParquetOutput(stack.enter_context(replacing(path)))
         else:
-            text = sys.stdout if str(path) == STDOUT else stack.enter_context(_text_file(path))
+            text = _standard_output() if str(path) == STDOUT else stack.enter_context(_text_file(path))
             as_json = json_lines or suffix in JSON_LINES
             output = JsonLinesOutput(text) if as_json else DelimitedOutput(text, "\t" if suffix == ".tsv" else ",")
         yield output
@@ -62,6 +63,22 @@ def _text_file(path: Path) -> Iterator[Any]:
     open_text = gzip.open if path.suffix.lower() == ".gz" else open
     with replacing(path) as unfinished, open_text(unfinished, "wt", encoding="utf-8", newline="") as text:
         yield text
+
+
+class PrintableText:
+    """Writes to a terminal, without the control characters of names and values."""
+
+    def write(self, text: str) -> int:
+        """Write text; its lines stay lines."""
+        return sys.stdout.write("\n".join(map(printable, text.split("\n"))))
+
+    def flush(self) -> None:
+        """Flush the terminal."""
+        sys.stdout.flush()
+
+
+def _standard_output() -> Any:
+    return PrintableText() if sys.stdout.isatty() else sys.stdout
 
 
 class DelimitedOutput(Output):

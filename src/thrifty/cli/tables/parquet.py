@@ -32,12 +32,12 @@ class ParquetTable(TableFile):
                 raise ValueError(f"{path}: the table has no columns.")
             on_error.pop_all()
 
-    def read(self) -> Any:
-        """Return all rows as a pandas DataFrame."""
+    def read(self, text: Collection[str] = ()) -> Any:
+        """Return all rows as a pandas DataFrame; the file has types, so `text` is not used."""
         return _to_pandas(self._file.read(columns=self.names))
 
-    def chunks(self, text: Collection[str] = ()) -> Iterator[Any]:
-        """Yield the rows as DataFrames of limited size; the file has types, so `text` is not used."""
+    def chunks(self, text: Collection[str] = (), verbatim: Collection[str] = ()) -> Iterator[Any]:
+        """Yield the rows as DataFrames of limited size; the file has types, so the arguments are not used."""
         import pyarrow
 
         for batch in self._file.iter_batches(self.rows_per_chunk(), columns=self.names):

@@ -31,12 +31,12 @@ class TableFile(AbstractContextManager["TableFile"], ABC):
     size: float | None
 
     @abstractmethod
-    def read(self) -> Any:
-        """Return all rows as a pandas DataFrame."""
+    def read(self, text: Collection[str] = ()) -> Any:
+        """Return all rows as a pandas DataFrame; columns in `text` are read as text."""
 
     @abstractmethod
-    def chunks(self, text: Collection[str] = ()) -> Iterator[Any]:
-        """Yield the rows as DataFrames of limited size; columns in `text` are read as text."""
+    def chunks(self, text: Collection[str] = (), verbatim: Collection[str] = ()) -> Iterator[Any]:
+        """Yield the rows as DataFrames of limited size; columns in `verbatim` are text, and no value is missing."""
 
     @abstractmethod
     def position(self) -> float:
