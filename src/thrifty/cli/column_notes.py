@@ -100,7 +100,7 @@ class OddCellCounts:
             found = (
                 f"{plural(count, 'cell')} of {name!r} {are} {ODD[odd.expected]}, first {_shown(odd.first)} in row {row}"
             )
-            yield found, "none of the known levels" if odd.expected == CATEGORY else "unavailable"
+            yield found, "unlike all levels" if odd.expected == CATEGORY else "unavailable"
 
 
 def _are(odd: OddCells) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 
 def refuse_output(
@@ -55,14 +55,11 @@ def refuse_unwritable(path: Path) -> None:
 
 
 def _refuse_failed_trial(path: Path, real: Path) -> None:
-    """Raise OSError unless files can be made and deleted in the folder, and an existing file can be changed."""
+    """Raise OSError unless a file can be made in the folder, and an existing file can be changed."""
     try:
-        with NamedTemporaryFile(dir=real.parent, prefix=".thrifty-"):
-            if real.exists():
+        with TemporaryFile(dir=real.parent):  # where the system can, it has no name, so that nothing is left behind
+            if os.path.lexists(real):
                 real.open("r+b").close()
-            else:
-                real.open("xb").close()
-                real.unlink()
     except OSError as error:
         raise OSError(f"'{path}' cannot be written ({_reason(error)}). Pass another name.") from error
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from thrifty.cli.terminal import ANY_WIDTH, console, plain_table, print_json
+from thrifty.cli.terminal import console, plain_table, print_json, print_uncut
 from thrifty.costs.amounts import amount
 from thrifty.metrics.curves import score_name
 
@@ -89,7 +89,7 @@ class SearchReport:
         for point in self.best_points():
             mark, style = ("▸", "bold green") if self.is_chosen(point) else ("", "")
             table.add_row(mark, *(Text(cell, style, no_wrap=True, overflow="ellipsis") for cell in self.cells(point)))
-        out.print(table, width=None if out.is_terminal else ANY_WIDTH)  # settings are cut in a terminal only
+        print_uncut(table)
         for sentence in self.sentences():
             out.print(sentence)
 

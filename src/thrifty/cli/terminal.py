@@ -63,6 +63,14 @@ def plain_table(**columns: str) -> Table:
     return table
 
 
+def print_uncut(table: Table) -> None:
+    """Print a table; in a pipe or a file it may be wider than a terminal."""
+    out = console()
+    if not out.is_terminal:
+        out.width = ANY_WIDTH
+    out.print(table)
+
+
 def note(message: str) -> None:
     """Print a message on standard error, in one line."""
     print("thrifty:", one_line(message), file=sys.stderr)

@@ -19,7 +19,7 @@ TRANSLATIONS = [
         (r"\b[A-Z]\w*(?:Error|Exception|Warning): ", ""),
         (r"\b[A-Z]\w*(?:Classifier|Regressor|Ranker)\b", "the method"),
         (r"^(budget|cap|cv|confidence|task|scoring) is ", r"--\1 is "),
-        (r"^scoring=", "--scoring "),
+        (r"\bscoring=", "--scoring "),
         (r"\bqid is None\. Pass one query per row\.", "there is no --qid. Pass the column with the queries."),
         (r", or None if it is unavailable|, or NaN if it is unavailable", ", or nothing if it is unavailable"),
         (r", or NaN for what is unavailable", ", or nothing for what is unavailable"),

@@ -47,7 +47,13 @@ def scorer_of(scoring: Any) -> Scorer:
             return float(metric(y, _ranking_scores(model, X, qid), qid=qid, k=k))
 
         return score_by_query
-    scorer = get_scorer(scoring)
+    try:
+        scorer = get_scorer(scoring)
+    except ValueError:
+        raise ValueError(
+            f"scoring is {scoring!r}; expected a scikit-learn scorer such as 'roc_auc' or 'r2', or 'ndcg@5' "
+            "or 'precision@5' with any number."
+        ) from None
     return lambda model, X, y, qid: float(scorer(model, X, y))
 
 
