@@ -222,3 +222,8 @@ def test_importing_costs_loads_neither_numba_nor_matplotlib():
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (result.stdout, result.stderr) == ("set()\n", "")
+
+
+def test_pickles_keep_every_name():
+    model = CostModel({"a": 1.0, "a\0": 2.0}, bundles={"b\0": (["a"], 1.0)})
+    assert pickle.loads(pickle.dumps(model)) == model

@@ -142,12 +142,12 @@ class Declaration:
         return replace(self, names=tuple(parse_name(name) for name in names))
 
     def as_arrays(self) -> dict[str, Any]:
-        """Return the declaration as a few flat arrays, which stay small on disk even with many bundles."""
+        """Return the declaration as names and flat arrays, which stay small on disk even with many bundles."""
         members, requires = [bundle.members for bundle in self.bundles], self.requires
         return {
-            "names": None if self.names is None else np.array(self.names),
+            "names": self.names,
             "prices": np.array([math.nan if price is None else price for price in self.prices]),
-            "bundle_names": np.array([bundle.name for bundle in self.bundles], dtype=np.str_),
+            "bundle_names": tuple(bundle.name for bundle in self.bundles),
             "bundle_prices": np.array([bundle.price for bundle in self.bundles], dtype=float),
             "members": _flat(members),
             "n_members": np.array([*map(len, members)], dtype=np.int64),
@@ -173,8 +173,8 @@ class Declaration:
         own = [None if math.isnan(price) else price for price in prices.tolist()]
         contents = zip(_parts(members, n_members), bundle_prices.tolist(), strict=True)
         return cls.parse(
-            own if names is None else dict(zip(names.tolist(), own, strict=True)),
-            dict(zip(bundle_names.tolist(), contents, strict=True)),
+            own if names is None else dict(zip(names, own, strict=True)),
+            dict(zip(bundle_names, contents, strict=True)),
             {j: those for j, those in enumerate(_parts(requires, n_requires)) if those},
             unit,
         )
