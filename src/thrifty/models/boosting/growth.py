@@ -198,8 +198,8 @@ class Grower:
 
             optimism = v * log(m) * (1 / W_bag - 1 / W_all),    m = INDEPENDENT_SPLITS * number of features
 
-        A purchase is permanent, so a split with a penalty must gain this much more, but at most LARGEST_CORRECTION
-        times the penalty: features that cost almost nothing are bought as if they were free.
+        A purchase is permanent, so a split on a feature that is not paid must gain this much more, but at most
+        LARGEST_CORRECTION times its penalty: features that cost almost nothing are bought as if they were free.
         """
         if self._weight >= self._all_weight or hessian_sum <= 0:
             return 0.0
@@ -259,7 +259,9 @@ class Grower:
         """Choose the split with the largest net gain; if several are equal, the one with the smallest penalty."""
         assert node.best is not None
         penalties = self.payments.penalties(node.payments)
-        penalties = penalties + np.minimum(LARGEST_CORRECTION * penalties, self._optimism)
+        if self._optimism > 0:
+            correction = self._optimism * self.payments.unpaid_share(node.payments)
+            penalties = penalties + np.minimum(LARGEST_CORRECTION * penalties, correction)
         net_gain = node.best[:, 0] / self._weight - penalties
         node.net_gain = float(net_gain.max())
         equal = np.flatnonzero(net_gain == node.net_gain)

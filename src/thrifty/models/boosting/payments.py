@@ -87,6 +87,10 @@ class Payments(ABC):
         """Return the penalty of splitting a node on each feature, in loss per row; infinity beyond the budget."""
 
     @abstractmethod
+    def unpaid_share(self, state: Any) -> np.ndarray:
+        """Return the share of each feature's price at a node that is not paid yet."""
+
+    @abstractmethod
     def split_state(self, state: Any, smaller: Sequence[np.ndarray]) -> tuple[Any, Any]:
         """Return the payment states of the children of a node; the first is that of the child with these rows."""
 
@@ -113,6 +117,10 @@ class EnsemblePayments(Payments):
         """Return the rate times the unpaid cost of each feature; infinity beyond the budget."""
         return np.where(self.ledger.affordable(self.budget), self.rate * self.ledger.prices, np.inf)
 
+    def unpaid_share(self, state: None) -> np.ndarray:
+        """Return 1 for features with unpaid units, otherwise 0."""
+        return (self.ledger.prices > 0).astype(float)
+
     def split_state(self, state: None, smaller: Sequence[np.ndarray]) -> tuple[None, None]:
         """Return None for both children, because nodes have no state."""
         return None, None
@@ -134,6 +142,11 @@ class RowPayments(Payments):
         """Return the rate times the rise of the mean spend; infinity if the mean spend would exceed the budget."""
         price = self._prices(state)
         return np.where(self._mean_spend + price <= self.budget, self.rate * price, np.inf)
+
+    def unpaid_share(self, state: "_NodePayments") -> np.ndarray:
+        """Return the share of each feature's price that the rows of the node have not paid yet."""
+        full = self._requirement @ self._unit_costs * (state.weight / self._all_weight)
+        return np.divide(self._prices(state), full, out=np.zeros_like(full), where=full > 0)
 
     def _prices(self, state: "_NodePayments") -> np.ndarray:
         """Return by how much a split on each feature would raise the mean spend of the training rows."""
@@ -182,6 +195,8 @@ class NoPayments:
     def penalties(self, state: None) -> np.ndarray:
         """Return zeros."""
         return self._zeros
+
+    unpaid_share = penalties
 
     def split_state(self, state: None, smaller: Sequence[np.ndarray]) -> tuple[None, None]:
         """Return None for both children, because nodes have no state."""
