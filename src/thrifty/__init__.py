@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from thrifty.models.expected_cost.criterion import CSTCCriterion as CSTCCriterion
     from thrifty.models.expected_cost.criterion import cstc_criterion as cstc_criterion
     from thrifty.models.expected_cost.cronus import CronusClassifier as CronusClassifier
+    from thrifty.models.expected_cost.cronus import CronusRegressor as CronusRegressor
     from thrifty.models.expected_cost.cscc import CSCCClassifier as CSCCClassifier
+    from thrifty.models.expected_cost.cscc import CSCCRegressor as CSCCRegressor
     from thrifty.models.expected_cost.cstc import CSTCClassifier as CSTCClassifier
     from thrifty.models.expected_cost.cstc import CSTCRegressor as CSTCRegressor
     from thrifty.models.forests.feature_map import BoostedFeatureMap as BoostedFeatureMap
@@ -84,8 +86,8 @@ _HOMES = {
     "models.forests.forest": ["Forest"],
     "models.boosting.greedy_miser": ["GreedyMiserClassifier", "GreedyMiserRanker", "GreedyMiserRegressor"],
     "models.expected_cost.and_or": ["AndOrClassifier"],
-    "models.expected_cost.cronus": ["CronusClassifier"],
-    "models.expected_cost.cscc": ["CSCCClassifier"],
+    "models.expected_cost.cronus": ["CronusClassifier", "CronusRegressor"],
+    "models.expected_cost.cscc": ["CSCCClassifier", "CSCCRegressor"],
     "models.greedy.cost_weighted_l1": ["CostWeightedL1Classifier", "CostWeightedL1Regressor"],
     "models.policies.dynamic_regression": ["DynamicSelectionRegressor"],
     "models.policies.dynamic_selection": ["DynamicSelectionClassifier"],
@@ -126,6 +128,7 @@ __all__ = [
     "BudgetedRanker",
     "BudgetedRegressor",
     "CSCCClassifier",
+    "CSCCRegressor",
     "CSTCClassifier",
     "CSTCCriterion",
     "CSTCRegressor",
@@ -134,6 +137,7 @@ __all__ = [
     "CostWeightedL1Classifier",
     "CostWeightedL1Regressor",
     "CronusClassifier",
+    "CronusRegressor",
     "DatasetNotFoundError",
     "DynamicSelectionClassifier",
     "DynamicSelectionRegressor",

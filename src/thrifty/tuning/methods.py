@@ -49,6 +49,10 @@ def _classifier(name: str) -> dict[Task, str]:
     return {Task.BINARY: name, Task.MULTICLASS: name}
 
 
+def _cascade(stem: str) -> dict[Task, str]:
+    return {Task.BINARY: f"{stem}Classifier", Task.RANKING: f"{stem}Regressor"}
+
+
 def _every_task(stem: str, ranker: str | None = None) -> dict[Task, str]:
     regressor = f"{stem}Regressor"
     return {**_classifier(f"{stem}Classifier"), Task.REGRESSION: regressor, Task.RANKING: ranker or regressor}
@@ -133,8 +137,8 @@ METHODS: dict[str, Method] = {
     "l1": Method(_every_task("CostWeightedL1"), partial(along_the_path, n_points=15)),
     "astc": Method(_every_task("ASTC"), growing_node_budgets, {"overflow": "skip"}),
     "cstc": Method(_every_task("CSTC"), partial(along_the_path, n_points=12)),
-    "cscc": Method({Task.BINARY: "CSCCClassifier"}, partial(along_the_path, n_points=12)),
-    "cronus": Method({Task.BINARY: "CronusClassifier"}, partial(along_the_path, n_points=12)),
+    "cscc": Method(_cascade("CSCC"), partial(along_the_path, n_points=12)),
+    "cronus": Method(_cascade("Cronus"), partial(along_the_path, n_points=12)),
     "and-or": Method({Task.BINARY: "AndOrClassifier"}, partial(along_the_path, n_points=12)),
     "greedy-miser": Method(_every_task("GreedyMiser", "GreedyMiserRanker"), charged_boosting),
     "adaboost-rs": Method(_classifier("AdaBoostRSClassifier"), sample_sizes),

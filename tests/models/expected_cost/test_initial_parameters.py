@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.expected_cost.problems import KINDS, draw, pose
-from thrifty.models.expected_cost.initial_parameters import even_split, fit_as_leaves, initial_parameters
+from thrifty.models.expected_cost.initial_parameters import fit_as_leaves, initial_parameters, split
 from thrifty.models.expected_cost.leaves import fit_leaves
 
 SHAPES = [(kind, shape) for kind, shapes in KINDS.items() for shape in shapes]
@@ -98,7 +98,7 @@ def test_other_nodes_do_not_change():
     ],
 )
 def test_an_even_split_lies_between_two_different_values_if_there_are_any(values, weight, cut):
-    assert even_split(np.array(values), np.array(weight, dtype=float)) == pytest.approx(cut)
+    assert split(np.array(values), np.array(weight, dtype=float)) == pytest.approx(cut)
 
 
 def test_a_sample_represents_all_rows():

@@ -4,15 +4,172 @@ M. Chen, Z. Xu, K. Q. Weinberger, O. Chapelle, D. Kedem. Classifier Cascade for 
 AISTATS 2012; as restated by Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle, JMLR 15, 2014, section 4.1.
 """
 
-from dataclasses import replace
+from typing import Any
 
 from thrifty.costs import CostModel
-from thrifty.models.expected_cost.cascade import CascadeClassifier
+from thrifty.models.expected_cost.cascade import cascade_design
 from thrifty.models.expected_cost.design import Design
+from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
 from thrifty.models.expected_cost.penalties import StagePenalty
+from thrifty.models.expected_cost.two_classes import TwoClassCascade
+from thrifty.models.task_bases import BudgetedRegressor
 
 
-class CronusClassifier(CascadeClassifier):
+class CronusRegressor(ExpectedCostEstimator, BudgetedRegressor):
+    """Cascade of linear regressors whose cost penalty weights each stage by the share of rows that reach it.
+
+    Cronus is the predecessor of CSCC. The loss is the same. The cost penalty is one mixed norm over the weights of all
+    stages, instead of one for each path to an exit. At every stage, rows with a low score leave. To rank documents, fit
+    their grades and sort by prediction, as in Figure 6 of the paper.
+
+    Parameters
+    ----------
+    costs : array-like, dict, CostModel or None, default=None
+        Cost of acquiring each feature. None means a cost of 1 each.
+    cost_weight : float, default=0.01
+        Weight of the expected cost in the objective, per unit of cost. Columns and targets are standardised to unit
+        variance first.
+    n_stages : int, default=5
+        Number of stages of the cascade.
+    keep_ratio : float, default=0.5
+        Share of the rows at a stage that continue to the next one when the solver starts. The solver then moves the
+        thresholds. The paper names this parameter and chooses it on validation rows.
+    loss : {"squared"}, default="squared"
+        Loss of every stage.
+    l1_weight : float, default=1e-5
+        Weight of the l1 norm of all weights in the objective.
+    sharpness : float or None, default=None
+        Factor inside the sigmoid by which training decides softly whether a row continues. The larger it is, the closer
+        training is to the hard routing of prediction. None means 20.
+    solver : {"joint", "block"}, default="joint"
+        "joint" optimises all nodes at once by L-BFGS. "block" is Algorithm 1 of the paper, one node at a time; it is
+        many times slower.
+    fine_tune : {"auto", "support", "held", "refit", "paper"} or None, default="auto"
+        Whether to fit the predictions of the nodes again without the cost penalty, after features are chosen. "paper":
+        where rows end, on the features that a node weighs itself, as in section 3.5 of the paper. "refit": the same,
+        but features are dropped that do not change the path of any training row and hardly contribute to predictions.
+        "support": as "refit", but the model of a node with few rows is shrunk towards that of its parent. "held": as
+        "support", but also on the features that a row holds already. "auto": "refit" if there are at least 3000
+        training rows and 10 per weight of the nodes where rows end, otherwise "support". None predicts as learned. Each
+        of them leaves every training row on its path.
+    feature_map : None, forest or BoostedFeatureMap, default=None
+        None: stages are linear in the columns of X. A forest of scikit-learn, LightGBM or XGBoost, a `Forest` or a
+        `BoostedFeatureMap`: stages are linear in the outputs of its trees. A tree costs what the features that it reads
+        cost, plus its evaluation if the map has evaluation costs. A forest that is not fitted is fitted on the training
+        rows.
+    scoring : str, callable or None, default=None
+        Score on validation rows, larger is better: a scikit-learn scorer or its name, ``"ndcg@k"`` or ``"precision@k"``
+        computed by query (pass ``qid`` to ``fit``), or None for the ``score`` method of the estimator.
+        It is refused if ``early_stopping`` is off, because nothing is scored then.
+    early_stopping : bool, default=False
+        Whether to keep the parameters with the best validation score, and to stop when it has not risen for 5 rounds.
+    validation_fraction : float, default=0.2
+        Share of the training rows that is held out if validation rows are needed and not passed to ``fit``.
+    max_iter : int, default=100
+        Maximum number of rounds of the solver.
+    tol : float, default=0.05
+        The solver stops when the optimality residual is at most this. The residual is the steepest remaining slope of
+        the objective, relative to the slope that a column equal to the target would have at zero weights.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Determines which rows are held out. Nothing else is random.
+
+    Attributes
+    ----------
+    tree_ : LinearTree
+        The fitted stages. The upper child of a stage is the next stage; rows below its threshold leave. With a feature
+        map they are linear in the outputs of its trees.
+    learned_support_ : ndarray of bool, shape (n_nodes, n_columns)
+        The columns that each node of ``tree_`` weighs before fine-tuning; with a feature map, its outputs.
+    feature_map_ : BoostedFeatureMap or None
+        The feature map in use.
+    objective_ : list of float
+        The objective at the start and after each round. It never rises.
+    residual_ : float
+        The optimality residual at the end.
+    converged_ : bool
+        Whether the residual is at most ``tol``.
+    n_iter_ : int
+        Number of rounds.
+    validation_scores_ : list of float
+        Validation score after each round; empty without early stopping.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X has names.
+
+    References
+    ----------
+    Chen, Xu, Weinberger, Chapelle, Kedem (2012). Classifier Cascade for Minimizing Feature Evaluation Cost. AISTATS.
+
+    Xu, Kusner, Weinberger, Chen, Chapelle (2014). Classifier Cascades and Trees for Minimizing Feature Evaluation
+    Cost. JMLR 15, section 4.1.
+
+    Examples
+    --------
+    Documents of low relevance leave before expensive features are bought:
+
+    >>> from thrifty import CronusRegressor
+    >>> from thrifty.datasets import make_ltr
+    >>> data = make_ltr(30, n_features=30, random_state=0)
+    >>> model = CronusRegressor(costs=data.costs, n_stages=3, cost_weight=1e-3).fit(data.X, data.y, qid=data.qid)
+    >>> spend = model.spend(data.X)
+    >>> bool(spend[data.y == 0].mean() < spend[data.y >= 2].mean())
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        costs: Any = None,
+        cost_weight: float = 0.01,
+        n_stages: int = 5,
+        keep_ratio: float = 0.5,
+        loss: str = "squared",
+        l1_weight: float = 1e-5,
+        sharpness: float | None = None,
+        solver: str = "joint",
+        fine_tune: str | None = "auto",
+        feature_map: Any = None,
+        scoring: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        max_iter: int = 100,
+        tol: float = 0.05,
+        verbose: bool = False,
+        random_state: Any = None,
+    ):
+        self.costs = costs
+        self.cost_weight = cost_weight
+        self.n_stages = n_stages
+        self.keep_ratio = keep_ratio
+        self.loss = loss
+        self.l1_weight = l1_weight
+        self.sharpness = sharpness
+        self.solver = solver
+        self.fine_tune = fine_tune
+        self.feature_map = feature_map
+        self.scoring = scoring
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _n_nodes(self) -> int:
+        return int(self.n_stages)
+
+    def _design(self, cost_model: CostModel) -> Design:
+        return cascade_design(self, penalty=StagePenalty, keep_ratio=float(self.keep_ratio))
+
+
+class CronusClassifier(TwoClassCascade):
     """Cascade of linear classifiers whose cost penalty weights each stage by the share of rows that reach it.
 
     Cronus is the predecessor of CSCC. The loss is the same. The cost penalty is one mixed norm over the weights of all
@@ -26,6 +183,9 @@ class CronusClassifier(CascadeClassifier):
         Weight of the expected cost in the objective, per unit of cost. Columns are standardised to unit variance first.
     n_stages : int, default=5
         Number of stages of the cascade.
+    keep_ratio : float, default=0.5
+        Share of the rows at a stage that continue to the next one when the solver starts. The solver then moves the
+        thresholds. The paper names this parameter and chooses it on validation rows.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class in the loss; the expected cost is not affected. "balanced" gives both classes the same
         total weight. Probabilities refer to the weighted classes.
@@ -121,5 +281,49 @@ class CronusClassifier(CascadeClassifier):
     True
     """
 
+    def __init__(
+        self,
+        *,
+        costs: Any = None,
+        cost_weight: float = 0.01,
+        n_stages: int = 5,
+        keep_ratio: float = 0.5,
+        class_weight: Any = None,
+        loss: str = "squared",
+        l1_weight: float = 1e-5,
+        sharpness: float | None = None,
+        solver: str = "joint",
+        fine_tune: str | None = "auto",
+        feature_map: Any = None,
+        scoring: Any = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        max_iter: int = 100,
+        tol: float = 0.05,
+        verbose: bool = False,
+        random_state: Any = None,
+    ):
+        self.costs = costs
+        self.cost_weight = cost_weight
+        self.n_stages = n_stages
+        self.keep_ratio = keep_ratio
+        self.class_weight = class_weight
+        self.loss = loss
+        self.l1_weight = l1_weight
+        self.sharpness = sharpness
+        self.solver = solver
+        self.fine_tune = fine_tune
+        self.feature_map = feature_map
+        self.scoring = scoring
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _n_nodes(self) -> int:
+        return int(self.n_stages)
+
     def _design(self, cost_model: CostModel) -> Design:
-        return replace(super()._design(cost_model), penalty=StagePenalty)
+        return cascade_design(self, penalty=StagePenalty, keep_ratio=float(self.keep_ratio))

@@ -40,6 +40,8 @@ class Design:
         As in `Objective`.
     rare_class_up : bool, default=False
         Whether the rarer of two classes goes to the upper child; otherwise high scores do.
+    keep_ratio : float, default=0.5
+        As in `Objective`.
     classes : ndarray or None
         The classes; None for regression.
     class_weight : dict, "balanced" or None
@@ -54,6 +56,7 @@ class Design:
     penalty: type[Penalty] = PathPenalty
     by_exit: bool = False
     rare_class_up: bool = False
+    keep_ratio: float = 0.5
     classes: np.ndarray | None = None
     class_weight: Any = None
 
@@ -88,6 +91,7 @@ class Design:
             logistic=self.logistic,
             by_exit=self.by_exit,
             upper_sign=self.upper_sign(data.targets, weight),
+            keep_ratio=self.keep_ratio,
         )
 
     def initial_parameters(self, objective: Objective) -> Parameters:

@@ -1,6 +1,6 @@
 """Initial parameters (section 3.4.2): level by level, each node is fitted as if the tree ended there.
 
-The threshold of a node is then set so that half of the rows that reach it go to either side.
+The threshold of a node is then set so that a share of the rows that reach it, usually half, goes to the upper side.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ def fit_as_leaves(objective: Objective, parameters: Parameters, nodes: np.ndarra
     for k in leaves:
         weight = objective.weight * soft.reach[:, k]
         fitted.directions[k] = _direction(scores[:, k], weight, objective.upper_sign)
-        fitted.thresholds[k] = even_split(scores[:, k] @ fitted.directions[k], weight)
+        fitted.thresholds[k] = split(scores[:, k] @ fitted.directions[k], weight, objective.keep_ratio)
     return parameters.with_nodes(kept, fitted)
 
 
@@ -56,12 +56,12 @@ def _direction(scores: np.ndarray, weight: np.ndarray, upper_sign: float) -> np.
     return direction * np.sign(direction[np.abs(direction).argmax()])
 
 
-def even_split(values: np.ndarray, weight: np.ndarray) -> float:
-    """Return the midpoint between two different values that splits the weight most evenly."""
+def split(values: np.ndarray, weight: np.ndarray, share_above: float = 0.5) -> float:
+    """Return the midpoint between two different values above which there is about this share of the weight."""
     order = np.argsort(values, kind="stable")
     ordered, below = values[order], np.cumsum(weight[order])
     edges = np.flatnonzero(np.diff(ordered) > ROUNDING * (ordered[-1] - ordered[0]))
     if not edges.size:
         return float(ordered[0])
-    edge = edges[np.abs(below[edges] - 0.5 * below[-1]).argmin()]
+    edge = edges[np.abs(below[edges] - (1.0 - share_above) * below[-1]).argmin()]
     return float(0.5 * (ordered[edge] + ordered[edge + 1]))

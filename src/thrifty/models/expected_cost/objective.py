@@ -95,6 +95,8 @@ class Objective:
     upper_sign : float, default=1.0
         Which rows go to the upper child, if there is one score: 1 for high scores, -1 for low scores. Cascades use -1
         if the class with target -1 is the rare one, because the rare class continues.
+    keep_ratio : float, default=0.5
+        Share of the rows at a node that goes to its upper side at the initial parameters.
     """
 
     X: np.ndarray
@@ -109,6 +111,7 @@ class Objective:
     logistic: bool
     by_exit: bool = False
     upper_sign: float = 1.0
+    keep_ratio: float = 0.5
 
     # Forward: scores, traversal, value
 

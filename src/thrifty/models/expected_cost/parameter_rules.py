@@ -111,6 +111,7 @@ POSITIVE_INTEGER = Rule(lambda value: is_whole(value, 1), "a whole number of at 
 POSITIVE_INTEGER_OR_NONE = Rule(
     lambda value: value is None or is_whole(value, 1), "a whole number of at least 1, or None"
 )
+SHARE = Rule(lambda value: is_number(value) and bool(0 < value < 1), "a share between 0 and 1")
 RULES = {
     "cost_weight": NOT_NEGATIVE,
     "l1_weight": NOT_NEGATIVE,
@@ -131,7 +132,8 @@ RULES = {
     "scoring": Rule(
         lambda value: value is None or isinstance(value, str) or callable(value), "a name, a function or None"
     ),
-    "validation_fraction": Rule(lambda value: is_number(value) and bool(0 < value < 1), "a share between 0 and 1"),
+    "validation_fraction": SHARE,
+    "keep_ratio": SHARE,
     "class_weight": Rule(_is_class_weight, "None, 'balanced' or a dict of numbers above 0"),
     "price_limits": Rule(_is_price_limits, "prices in ascending order, one per stage, or None"),
 }
