@@ -1,7 +1,8 @@
 """What a model file may hold: every structure declares its stored fields, and each field has a kind.
 
-    kinds.py         arrays, numbers, text and lists: how each is written, and what is refused when it is read
-    parameters.py    arguments of constructors, which may be of many types
+    kinds.py         what a kind is: how a value is written, and what is refused when it is read
+    values.py        numbers, flags and text          arrays.py        arrays of numbers, classes and names
+    containers.py    lists, dicts, optional values    parameters.py    arguments of constructors, of many types
     structures.py    classes that declare their fields, and the register of these classes
     scikit_learn.py  unfitted estimators of scikit-learn, by name
     medium.py        the bytes of the arrays
@@ -9,28 +10,12 @@
 A field is checked before anything is made of it. Nothing in a file is run, and no class is imported by a name in it.
 """
 
-from thrifty.stored.kinds import (
-    Array,
-    FeatureId,
-    Flag,
-    Kind,
-    Labels,
-    Lengths,
-    ListOf,
-    MappingOf,
-    Maybe,
-    Number,
-    OneOrMany,
-    OrNone,
-    PairsOf,
-    Plain,
-    Text,
-    Texts,
-    TupleOf,
-    Whole,
-)
+from thrifty.stored.arrays import Array, Labels, Lengths, Texts
+from thrifty.stored.containers import ListOf, MappingOf, Maybe, OneOrMany, OrNone, PairsOf, TupleOf
+from thrifty.stored.kinds import Kind
 from thrifty.stored.parameters import OrForeign, Parameter
 from thrifty.stored.structures import Structure, register, stored
+from thrifty.stored.values import FeatureId, Flag, Number, Plain, Text, Whole
 
 __all__ = [
     "Array",

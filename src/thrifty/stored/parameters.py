@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.stored.kinds import MAX_WHOLE, NOT_FINITE, TEXT, Array, Kind, Labels, Number, Whole
+from thrifty.stored.arrays import Array, Labels
+from thrifty.stored.kinds import Kind
 from thrifty.stored.medium import Place, shown
 from thrifty.stored.scikit_learn import is_listed, read_estimator, write_estimator
 from thrifty.stored.structures import is_stored, read_structure, write_structure
+from thrifty.stored.values import MAX_WHOLE, NOT_FINITE, TEXT, Number, Whole
 
 MAX_RANGE = 2**20
 MAX_DECIMAL = 100  # digits, and size of the exponent

@@ -14,7 +14,8 @@ from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 
 from thrifty.kernels.policies import add_factors
 from thrifty.models.policies.factors import Factors
-from thrifty.models.policies.native_models import NOT_NATIVE, LinearClassifier, LinearRegressor, NativeModel, native
+from thrifty.models.policies.native_bases import LinearClassifier, LinearRegressor, NativeModel
+from thrifty.models.policies.native_models import NOT_NATIVE, native
 from thrifty.stored import Array, ListOf, OrForeign, Structure, Whole, stored
 
 MIN_PROBABILITY = 1e-12  # smaller probabilities are raised to this, because log(0) is infinite

@@ -11,6 +11,7 @@ He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML 
     meta_features.py    what a policy sees of a state    session.py           one row
     dynamic_base.py     what both tasks share            dynamic_regression.py  the regressor
     static_selection.py, static_regression.py            baselines
+    native_models.py, native_*.py                        data models of other libraries as arrays
 """
 
 from collections.abc import Sequence

@@ -17,7 +17,8 @@ from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils.validation import has_fit_parameter
 
 from thrifty.kernels.policies import add_factors, add_products
-from thrifty.models.policies.native_models import NOT_NATIVE, NativeClassifier, native
+from thrifty.models.policies.native_bases import NativeClassifier
+from thrifty.models.policies.native_models import NOT_NATIVE, native
 from thrifty.models.policies.rollout import Rollout
 from thrifty.stored import Array, Number, OrForeign, Structure, Whole, stored
 
