@@ -68,9 +68,9 @@ def test_affordable_compares_exactly():
     assert ledger.affordable(0.6).tolist() == [False, False, False]
 
 
-def test_a_cap_equal_to_a_price_allows_it_even_if_the_price_is_not_a_decimal():
-    prices = np.random.default_rng(0).random(30)
-    assert all(Ledger(CostModel(prices)).affordable(price)[j] for j, price in enumerate(prices))
+def test_a_cap_equal_to_the_announced_price_allows_it_even_if_the_price_is_not_a_decimal():
+    model = CostModel(np.random.default_rng(0).random(30))
+    assert all(Ledger(model).affordable(price)[j] for j, price in enumerate(model.unit_costs))
 
 
 @pytest.mark.parametrize("feature", [-1, 4])
