@@ -30,7 +30,8 @@ DELTAS = (0.001, 0.01, 0.05)
 N_SPLITS = 20
 TRAIN_SHARE = 2 / 3
 PREDICTORS = {
-    "SVC, RBF": make_pipeline(StandardScaler(), SVC()),
+    "SVC, RBF": SVC(),
+    "SVC, RBF, standardised": make_pipeline(StandardScaler(), SVC()),
     "gradient boosting": GradientBoostingClassifier(random_state=0),
     "AdaBoost": AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=100, random_state=0),
     "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from reference import stopping as reference
 from thrifty.models.stopping.attentive import AttentiveClassifier
 from thrifty.models.stopping.curves import attentive_curve, truncated_curve
-from thrifty.models.stopping.truncated import TruncatedClassifier
+from thrifty.models.stopping.truncated import TruncatedClassifier, TruncatedRegressor
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -66,6 +66,12 @@ def test_curves_agree_with_the_models():
     for k in (2, 6):
         short = fitted(n_terms=int(flat.mean_terms[k]))
         assert flat.stop_error[k] == np.mean(short.predict(X) != full)
+
+
+def test_curves_of_regressors_are_refused():
+    model = TruncatedRegressor().fit(X, Y)
+    with pytest.raises(ValueError, match="TruncatedRegressor: a regressor has no stop-errors"):
+        truncated_curve(model, X)
 
 
 @pytest.mark.parametrize("n_terms", [0, -1, 1.5, "few", True])

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from thrifty.models.stopping.boundaries import boundary_ratios, stop_errors
 
@@ -98,5 +99,7 @@ def truncated_curve(model: Any, X: Any) -> StopErrorCurve:
 
 def _partial_scores(model: Any, X: Any) -> np.ndarray:
     """Return partial scores with an axis for the scores, also if there is one score only."""
+    if not is_classifier(model):
+        raise ValueError(f"{type(model).__name__}: a regressor has no stop-errors. Pass a classifier.")
     scores = model.partial_scores(X)
     return scores if scores.ndim == 3 else scores[..., None]
