@@ -1,6 +1,7 @@
 """A loaded model equals the saved one exactly, for models with all kinds of parts."""
 
 import json
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -37,7 +38,7 @@ from thrifty import (
     StaticSelectionClassifier,
     TruncatedClassifier,
 )
-from thrifty.exceptions import ModelFileError
+from thrifty.exceptions import MissingExtraError, ModelFileError
 from thrifty.models.session import drive
 from thrifty.persistence import load, read_manifest, save
 
@@ -165,6 +166,22 @@ def test_objects_of_scikit_learn_need_trust(tmp_path):
         load(path)
     assert read_manifest(path).trust == "scikit-learn"
     assert_twins(model, load(path, trust="scikit-learn"), X)
+
+
+def test_objects_of_scikit_learn_need_skops(tmp_path, monkeypatch):
+    model, _ = fitted(dynamic(classifier=CalibratedClassifierCV(LinearSVC(), cv=2)))
+    path = save(model, tmp_path / "m", allow_scikit_learn=True)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "skops"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "skops", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'thrifty\[skops\]'"):
+        load(path, trust="scikit-learn")
+    assert type(load(save(ASTCClassifier().fit(X2, Y2), tmp_path / "m"))) is ASTCClassifier
+
+
+def test_other_kinds_of_trust_are_refused(tmp_path):
+    with pytest.raises(ModelFileError, match="trust is 'everything'; expected 'scikit-learn' or None"):
+        load(tmp_path / "m", trust="everything")
 
 
 def test_native_models_need_no_trust(tmp_path):
