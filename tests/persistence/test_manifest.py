@@ -72,16 +72,19 @@ def forged(path, **changes):
         ({"format": True}, "format is True"),
         ({"format": "1"}, "format is '1'"),
         ({"format": 10**4000}, "has format a number of"),
-        ({"model": "CSTCClassifier"}, "describes another model: its model"),
+        ({"model": "CSTCClassifier"}, "describes another model: 'model' is not"),
         ({"model": 3}, "'model' of the manifest is missing or has the wrong type"),
-        ({"features": []}, "its features are not those of the model"),
-        ({"features": [3]}, "its features are not those of the model"),
-        ({"classes": ["healthy", "ill"]}, "its classes are not those of the model"),
-        ({"costs": {"features": {}}}, "its costs are not those of the model"),
-        ({"costs": {}}, "its costs are not those of the model"),
-        ({"promise": {"budget": 1.0, "spend": 0.0}}, "its promise are not those of the model"),
-        ({"training": None}, "its training are not those of the model"),
-        ({"training": {"n_rows": 10**6, "date": "2020-01-01", "fingerprint": ""}}, "its training are not those"),
+        ({"features": []}, "'features' is not what the model says"),
+        ({"features": [3]}, "'features' is not what the model says"),
+        ({"classes": ["healthy", "ill"]}, "'classes' is not what the model says"),
+        ({"costs": {"features": {}}}, "'costs' is not what the model says"),
+        ({"costs": {}}, "'costs' is not what the model says"),
+        ({"promise": {"budget": 1.0, "spend": 0.0}}, "'promise' is not what the model says"),
+        ({"training": None}, "'training' is not what the model says"),
+        (
+            {"training": {"n_rows": 10**6, "date": "2020-01-01", "fingerprint": ""}},
+            "'training' is not what the model says",
+        ),
         ({"training": 3}, "'training' of the manifest is missing or has the wrong type"),
         ({"trust": "scikit-learn"}, "manifest is wrong about trust"),
     ],
@@ -105,6 +108,17 @@ def test_every_entry_is_covered_by_the_hash(path, name):
     for reading in (load, read_manifest):
         with pytest.raises(ModelFileError, match="the model or its manifest is not the one that was saved"):
             reading(path)
+
+
+@pytest.mark.parametrize("text", ['"\\ud800"', "1e999", "[" * 400 + "]" * 400, "9" * 4000], ids=lambda text: text[:9])
+def test_entries_that_cannot_be_written_again_are_refused(path, text):
+    archive = read(path)
+    manifest = archive.manifest.replace(b'"frontier": null', b'"frontier": [%s]' % text.encode())
+    path.write_bytes(pack(archive._replace(manifest=manifest)))
+    for reading in (load, read_manifest):
+        with pytest.raises(ModelFileError, match=r"manifest is not|not the one that was saved") as caught:
+            reading(path)
+        assert len(str(caught.value)) < 700
 
 
 def test_an_unknown_entry_is_refused(path):

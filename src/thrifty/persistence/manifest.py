@@ -184,7 +184,7 @@ class Manifest:
         told = Manifest.of(model, self.frontier, self.trust)
         for name in ("model", "features", "classes", "costs", "promise", "training"):
             same = getattr(self, name) == getattr(told, name)
-            refuse_unless(same, f"the manifest describes another model: its {name} are not those of the model.")
+            refuse_unless(same, f"the manifest describes another model: {name!r} is not what the model says.")
 
 
 def _refuse_other_format(given: Any) -> None:

@@ -211,7 +211,8 @@ def _sealed(manifest: Manifest, archive: Archive, key: bytes | None) -> Manifest
 
 def _checked_manifest(archive: Archive, key: bytes | None) -> Manifest:
     manifest = Manifest.parse(archive.manifest)
-    digest = archive.digest(manifest.description())
+    with explained("the manifest is not valid"):  # JSON can spell numbers and characters that cannot be written again
+        digest = archive.digest(manifest.description())
     refuse_unless(digest == manifest.sha256, f"the model or its manifest is not the one that was saved. {ALTERED}")
     refuse_unless(
         (manifest.trust == foreign.TRUST) == bool(archive.foreign), f"the manifest is wrong about trust. {ALTERED}"
