@@ -70,10 +70,10 @@ class NodeReport:
     guarantee : float or None
         ``1 - exp(-gamma)``. On the training rows of the node, its features reach at least this share of the R² of any
         set of features that costs no more, where features that its path has bought are free (Grubb and Bagnell, 2012).
-        The share of what is possible within the node budget is at least ``1 - exp(-gamma * spend / node_budget)``. If
-        features are nearly collinear, both are close to 0. None unless ``compute_guarantee=True`` and the theorem
-        applies: not with ``overflow="skip"``, not if features share costs (bundles, a feature map), and not if
-        features are free, unless ``min_gain=0``.
+        It says nothing about sets that cost more than the spend, even if they are within the node budget. If features
+        are nearly collinear, it is close to 0. None unless ``compute_guarantee=True`` and the theorem applies: not with
+        ``overflow="skip"``, not if features share costs (bundles, a feature map), and not if features are free, unless
+        ``min_gain=0``.
     """
 
     node: int

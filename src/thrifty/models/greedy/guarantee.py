@@ -30,14 +30,17 @@ import numpy as np
 from thrifty.costs import CostModel, Ledger
 from thrifty.models.least_squares.forward_fit import ForwardFit
 
-ROUNDING = 1e-12  # relative difference of two sums of the same prices
-
 
 def is_guaranteed(cost_model: CostModel, overflow: str, min_gain: float) -> bool:
     """Tell whether the theorem applies to the nodes of a tree."""
-    prices = Ledger(cost_model).prices
-    adds_up = bool(np.isclose(prices.sum(), cost_model.total, rtol=ROUNDING, atol=0.0))
-    return overflow == "stop" and adds_up and (min_gain == 0 or bool((prices > 0).all()))
+    some_free = not Ledger(cost_model).prices.all()
+    return overflow == "stop" and _prices_add_up(cost_model) and (min_gain == 0 or not some_free)
+
+
+def _prices_add_up(cost_model: CostModel) -> bool:
+    """Tell whether no unit that costs something is required by several features."""
+    n_features_of = np.bincount(cost_model.sparse_requirement.indices, minlength=len(cost_model.unit_costs))
+    return bool((n_features_of[cost_model.unit_costs > 0] <= 1).all())
 
 
 def submodularity_ratio(path: ForwardFit, prices: np.ndarray, spend: float) -> float:

@@ -121,12 +121,12 @@ def select_features(node: PendingNode, rules: Rules) -> tuple[ForwardFit, list[i
     gamma : float or None
         The submodularity ratio, if it is wanted.
     """
-    prices, before = node.ledger.prices, node.ledger.spent
+    before = node.ledger.copy()
     fit = _path_model(node)
     bought = _buy_greedily(fit, node.ledger, rules.node_budget_at(node.place), rules)
-    spend = node.ledger.spent - before
-    gamma = submodularity_ratio(_path_model(node), prices, spend) if rules.compute_guarantee else None
-    return fit, bought, gamma
+    if not rules.compute_guarantee:
+        return fit, bought, None
+    return fit, bought, submodularity_ratio(_path_model(node), before.prices, before.price_of(bought))
 
 
 def _path_model(node: PendingNode) -> ForwardFit:
