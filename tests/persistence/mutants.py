@@ -50,7 +50,8 @@ def mutated(tree, random):
     """Return a tree with one to three changes."""
     tree = deepcopy(tree)
     for _ in range(1 + (random.random() < 0.3) + (random.random() < 0.1)):
-        places = [*_places(tree)]
+        if not (places := [*_places(tree)]):
+            break
         arrays = [each for each in places if isinstance(_value(each), np.ndarray)]
         if arrays and random.random() < 0.5:
             parent, key = _pick(arrays, random)
@@ -82,8 +83,8 @@ def _change_node(places, random):
     """Replace, move, wrap, drop or rename a node."""
     (parent, key), other = _pick(places, random), _pick(places, random)
     which = random.integers(9)
-    if which < 3:
-        scalars = [each for each in places if not isinstance(_value(each), dict | list | np.ndarray)]
+    scalars = [each for each in places if not isinstance(_value(each), dict | list | np.ndarray)]
+    if which < 3 and scalars:
         parent, key = _pick(scalars, random)
         parent[key] = _changed_scalar(parent[key], key, random)
     elif which == 3:
@@ -100,8 +101,7 @@ def _change_node(places, random):
     elif which == 7 and isinstance(parent, dict):
         names = [name for place in places if isinstance(place[0], dict) for name in [place[1]]]
         parent[_pick(names, random)] = parent.pop(key)
-    else:
-        classes = [place for place in places if place[1] == "class" and isinstance(place[0], dict)]
+    elif classes := [place for place in places if place[1] == "class" and isinstance(place[0], dict)]:
         parent, key = _pick(classes, random)
         parent[key] = _pick(sorted(_REGISTER), random)
 
@@ -121,7 +121,7 @@ def _changed_scalar(value, key, random):
 def _resize(tree, random):
     """Shorten or lengthen all axes of one length in one structure, so that its arrays still fit together."""
     structures = [node for node in _nodes(tree) if isinstance(node, dict) and "fields" in node]
-    structure = _pick(structures, random)["fields"]
+    structure = _pick(structures, random)["fields"] if structures else None
     if not isinstance(structure, dict):
         return
     arrays = {name: each for name, each in structure.items() if isinstance(each, np.ndarray) and each.ndim}
