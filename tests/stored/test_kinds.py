@@ -72,7 +72,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "value"), VALUES, ids=repr)
+@pytest.mark.parametrize(("kind", "value"), VALUES)
 def test_values(kind, value):
     found = there_and_back(kind, value)
     assert repr(found) == repr(value)
@@ -172,7 +172,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "node", "complaint"), REFUSED, ids=str)
+@pytest.mark.parametrize(("kind", "node", "complaint"), REFUSED)
 def test_refusals(kind, node, complaint):
     refused(kind, node, complaint)
 
@@ -201,7 +201,6 @@ def node_of(array):
         (Labels(), np.array([1 + 2j]), "which a file may not hold"),
         (Labels(), np.array(["2024-01-01"], dtype="M8[D]"), "which a file may not hold"),
     ],
-    ids=str,
 )
 def test_arrays_that_are_refused(kind, array, complaint):
     node, content = node_of(array)
