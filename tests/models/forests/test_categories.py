@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from itertools import combinations
 
 import lightgbm
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from threadpoolctl import threadpool_limits
 
 from thrifty import EarlyExitRanker, Forest, SessionError, load, save
+from thrifty.models.forests.converters.lightgbm import _assignments
 from thrifty.models.forests.levels import CategoryLevels
 from thrifty.models.session import Acquire, drive
 
@@ -174,8 +176,34 @@ def test_ordered_categories_of_lightgbm_that_cannot_be_told_apart_are_stated():
     model.fit(frame, 1.0 * PICK + NUMBER)
     with pytest.raises(ValueError, match=r"'size' of X holds categories.*categories={'size'"):
         Forest.from_model(model).scores(frame)
-    stated = {"size": ["low", "mid", "high"], 2: ["a", "b", "c"]}
-    assert_equal(Forest.from_model(model, categories=stated).scores(frame)[:, 0], model.predict(frame))
+    for stated in ({"size": ["low", "mid", "high"]}, {"size": ["low", "mid", "high"], 2: ["a", "b", "c"]}):
+        assert_equal(Forest.from_model(model, categories=stated).scores(frame)[:, 0], model.predict(frame))
+
+
+def test_lists_of_lightgbm_find_their_columns_among_many_whole_numbers():
+    digits = {f"digit {j}": random.integers(0, 3, size=N) for j in range(300)}
+    levels = {f"level {j}": pd.Categorical(random.choice(["a", "b", "c"], size=N)) for j in range(12)}
+    frame = pd.DataFrame(digits | levels)
+    model = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1, min_data_per_group=5)
+    model.fit(frame, (frame["level 0"] == "b") + 0.1 * NUMBER)
+    assert_equal(Forest.from_model(model).scores(frame)[:, 0], model.predict(frame))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lists_of_lightgbm_get_the_first_and_the_last_of_their_possible_columns(seed):
+    draw = np.random.default_rng(seed)
+    n_levels = {"[0:1]": 2, "[0:2]": 3, "[-0.5:2]": np.inf, "0:1": 2, "2:0:1": 3, "none": 0}  # at least
+    infos = draw.choice([*n_levels], size=7, p=[0.3, 0.2, 0.1, 0.1, 0.1, 0.2]).tolist()
+    sizes = draw.integers(1, 4, size=3).tolist()
+
+    def is_valid(columns):
+        required = {j for j, info in enumerate(infos) if info[0].isdigit()}
+        large_enough = [n_levels[infos[j]] <= size for j, size in zip(columns, sizes, strict=True)]
+        return required <= set(columns) and all(large_enough)
+
+    valid = np.array([columns for columns in combinations(range(7), 3) if is_valid(columns)], dtype=int)
+    first, last = (valid.min(axis=0), valid.max(axis=0)) if len(valid) else ([], [])
+    assert _assignments(infos, sizes) == (list(first), list(last))
 
 
 def test_levels_of_a_model_that_was_trained_on_codes_are_stated():

@@ -5,8 +5,6 @@ child c < 0 is leaf -c - 1. LightGBM compares in double precision, but treats va
 values already include the shrinkage.
 """
 
-from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -153,27 +151,36 @@ def _categories(fields: dict[str, str]) -> dict[int, list[int]]:
 def _levels(infos: list[str], lists: list[list[Any]] | None) -> CategoryLevels | None:
     """Return the levels of the columns that were categories in the training frame.
 
-    LightGBM keeps one list per such column, but not which column. Columns that it splits as categories have one, and
-    ordered categories, which it splits as numbers, have one too. If there are several ways to assign the lists to
-    columns in order, no column gets levels.
+    LightGBM keeps one list per such column, in the order of the columns, but not which column. Columns that it splits
+    as categories have a list. Ordered categories, which it splits as numbers, have one too. So a list may fit several
+    columns of numbers, and then no column gets it.
     """
     if not lists:
         return None
-    found = list(islice(_assignments(infos, [len(levels) for levels in lists], 0), 2))
-    return CategoryLevels(dict(zip(found[0], lists, strict=True)) if len(found) == 1 else {})
+    first, last = _assignments(infos, [len(levels) for levels in lists])
+    return CategoryLevels({j: levels for j, k, levels in zip(first, last, lists, strict=False) if j == k})
 
 
-def _assignments(infos: list[str], sizes: list[int], start: int) -> Iterator[list[int]]:
-    """Yield columns from `start` on for all lists of these sizes, such that every column of categories gets one."""
-    if not sizes:
-        if not any(map(_is_category, infos[start:])):
-            yield []
-        return
-    for column in range(start, len(infos)):
-        if _may_have(infos[column], sizes[0]):
-            yield from ([column, *rest] for rest in _assignments(infos, sizes[1:], column + 1))
-        if _is_category(infos[column]):
-            return
+def _assignments(infos: list[str], sizes: list[int]) -> tuple[list[int], list[int]]:
+    """Return the first and the last column that each list can have; two empty lists if not all lists can have one.
+
+    Lists keep their order, and every column of categories gets one. ``fits[j, k]`` tells whether the columns from j on
+    can have the lists from k on. Column j gets list k, or no list if it is not a column of categories.
+    """
+    may_have = np.array([_largest_code(info) < np.array(sizes) for info in infos])
+    optional = [not _is_category(info) for info in infos]
+    fits = np.zeros((len(infos) + 1, len(sizes) + 1), dtype=bool)
+    fits[-1, -1] = True
+    for j in reversed(range(len(infos))):
+        fits[j] = fits[j + 1] & optional[j]
+        fits[j, :-1] |= may_have[j] & fits[j + 1, 1:]
+    first, last = [], []
+    for j in range(len(infos) if fits[0, 0] else 0):
+        if (k := len(first)) < len(sizes) and may_have[j, k] and fits[j + 1, k + 1]:
+            first.append(j)
+        if not (optional[j] and fits[j + 1, len(last)]):
+            last.append(j)
+    return first, last
 
 
 def _is_category(info: str) -> bool:
@@ -181,10 +188,10 @@ def _is_category(info: str) -> bool:
     return info[0] not in "[n"
 
 
-def _may_have(info: str, n_levels: int) -> bool:
-    """Tell whether the values of a column can be codes of so many levels."""
+def _largest_code(info: str) -> float:
+    """Return the largest value of a column if its values can be codes, otherwise infinity."""
     codes = [float(code) for code in info.strip("[]").split(":")] if info != "none" else []
-    return all(code.is_integer() and -1 <= code < n_levels for code in codes)
+    return max(codes, default=-1.0) if all(code.is_integer() and code >= -1 for code in codes) else np.inf
 
 
 def _numbers(fields: dict[str, str], key: str, kind: type) -> np.ndarray:
