@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import xgboost
 from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_digits
 from sklearn.ensemble import (
     AdaBoostClassifier,
     ExtraTreesClassifier,
@@ -104,9 +105,7 @@ CALIBRATED = [
     lightgbm.LGBMRegressor(objective="quantile", alpha=0.9, **quiet),
     xgboost.XGBClassifier(base_score=0.5, **brief),
     HistGradientBoostingClassifier(max_iter=20),
-    RandomForestClassifier(n_estimators=20, max_depth=3, random_state=0),
     RandomForestRegressor(n_estimators=20, max_depth=3, random_state=0),
-    AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=20, random_state=0),
 ]
 
 
@@ -130,6 +129,32 @@ def test_rows_calibrate_every_prefix_and_leave_the_complete_forest_as_it_is(mode
             else:
                 np.testing.assert_allclose(served.predict(rows, cap).mean(), targets.mean(), rtol=1e-6)
         assert served.training_.n_rows == len(rows)
+
+
+def test_rows_do_not_change_votes():
+    X, y = load_digits(return_X_y=True)
+    votes = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=10, random_state=0).fit(
+        X[:600], y[:600]
+    )
+    plain = Forest.from_model(votes).with_costs()
+    with_rows = Forest.from_model(votes).with_costs().fit(X[600:900], y[600:900])
+    for cap in (0, 15, 30, None):
+        np.testing.assert_array_equal(with_rows.acquire(X[900:], cap).score, plain.acquire(X[900:], cap).score)
+
+
+def test_a_prefix_of_averaged_probabilities_is_a_mixture_with_the_shares_of_the_classes():
+    X, y = load_digits(return_X_y=True)
+    forest = RandomForestClassifier(n_estimators=10, random_state=0).fit(X[:600], y[:600])
+    served = Forest.from_model(forest).with_costs(np.zeros(64), evaluation_costs=1.0).fit(X[600:900], y[600:900])
+    shares = (np.bincount(y[600:900]) + 0.1) / 301
+    for k in (1, 2, 4):
+        average = np.mean([tree.predict_proba(X[900:]) for tree in forest.estimators_[:k]], axis=0)
+        weight = served.multipliers_[k] * k / 10
+        assert 0 < weight < k / (k + 1) + 1e-12  # every class has a probability above 0
+        mixture = weight * average + (1 - weight) * shares
+        np.testing.assert_allclose(served.predict_proba(X[900:], float(k)), mixture, atol=1e-12)
+    untouched = Forest.from_model(forest).with_costs(np.zeros(64), evaluation_costs=1.0)
+    np.testing.assert_array_equal(served.predict_proba(X[900:]), untouched.predict_proba(X[900:]))
 
 
 def test_files_keep_the_calibration(tmp_path):

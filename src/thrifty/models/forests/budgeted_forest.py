@@ -46,9 +46,15 @@ class _BudgetedForest(ForestEstimator):
         """Add the costs to the forest, and calibrate the predictions under a cap if rows are given.
 
         Rows change nothing of what is predicted without a cap, which is what the original model predicts. With rows,
-        the mean prediction of a row after each number of rounds is the mean target: in classification, the mean
-        probability of a class is its share of the rows. If the forest is an average, the weight of its first trees
-        against the prior is fitted too. Rows that the forest was not trained on are best.
+        the mean prediction after each number of rounds is the mean target: in classification, the mean probability of
+        a class is its share of the rows. If the forest is an average, the weight of its first trees against the prior
+        is fitted too; if it averages probabilities, only this weight is fitted, and the shares of the classes are the
+        prior. Rows that the forest was not trained on are best.
+
+        All rows count after each number of rounds, because the caps are not known here. A cap stops some rows earlier
+        than others, and the rows that it stops can have another mean target. So accuracy can fall at some caps. Compare
+        predictions with and without these rows on held-out rows under your own cap. Rows change neither ranks nor
+        votes (AdaBoost, ``binary:hinge`` of XGBoost), which are not probabilities.
 
         Parameters
         ----------
@@ -94,7 +100,7 @@ class _BudgetedForest(ForestEstimator):
             self.intercepts_[:-1] = remainders[0] / n_averaged[:, None]
 
     def _calibrated(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Fit intercepts and multipliers to rows. Rankers keep theirs, because only the order of scores counts."""
+        """Fit intercepts and multipliers to rows, unless the sums are ranks or votes."""
         rows = self._checked(X)
         target, weight = self._checked_targets(rows, y), _check_sample_weight(sample_weight, rows, dtype=np.float64)
         self.training_ = Training.on(rows, np.asarray(y))
@@ -105,11 +111,20 @@ class _BudgetedForest(ForestEstimator):
             mean = (weight @ target + 1.0 / len(self.classes_)) / (weight.sum() + 1.0)
         for done, sums in enumerate(self._prefix_sums(rows)):
             if self.task_.averaged and self.task_.is_linear and done:
-                above, plain = sums - self.forest_.base, self._priced().n_rounds / done
-                self.multipliers_[done] = best_multiplier(above, target / self.task_.scale, share, plain)
-            multiplied = self._multiplied(sums, np.full(len(rows), done))
-            self.intercepts_[done] = matching_intercepts(multiplied, self.task_, mean, share, self.intercepts_[done])
+                above, largest = sums - self.forest_.base, self._largest_multiplier(done)
+                self.multipliers_[done] = best_multiplier(above, target / self.task_.scale, share, largest)
+            self.intercepts_[done] = self._fitted_intercepts(sums, done, mean, share)
         return self
+
+    def _largest_multiplier(self, done: int) -> float:
+        """Return the multiplier of a plain average, or of an average in which the prior of classes is one more tree."""
+        return self._priced().n_rounds / (done + (self.task_.link == "probability"))
+
+    def _fitted_intercepts(self, sums: np.ndarray, done: int, mean: np.ndarray, share: np.ndarray) -> np.ndarray:
+        if self.task_.link == "probability":  # the weights of the trees and of the shares of the classes add up to 1
+            return mean * (1.0 - self.multipliers_[done] * done / self._priced().n_rounds)
+        multiplied = self._multiplied(sums, np.full(len(sums), done))
+        return matching_intercepts(multiplied, self.task_, mean, share, self.intercepts_[done])
 
     def _checked_targets(self, X: np.ndarray, y: Any) -> np.ndarray:
         """Return the targets of rows as numbers (n, n_scores): values, or 0 and 1 for the classes."""

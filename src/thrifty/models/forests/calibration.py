@@ -12,6 +12,9 @@ the prior counts as one more tree, because one or two trees are often worse than
 Without rows, the intercept is the sum of what is expected of the other trees; see `Forest`. With rows, the intercepts
 after each number of rounds are fitted: the mean prediction is then the mean target (for classes: the mean probability
 of each class is its share). The multipliers of an average are fitted too, by least squares.
+
+If probabilities are averaged, the prediction after k rounds is w * (average of k trees) + (1 - w) * (shares of the
+classes), where w is fitted and at most k / (k + 1). Free intercepts could make a probability 0 or less.
 """
 
 from collections.abc import Callable
@@ -37,7 +40,7 @@ def best_multiplier(deviation: np.ndarray, target: np.ndarray, share: np.ndarray
     share : ndarray of shape (n,)
         The weight of each row; they add up to 1.
     largest : float
-        The multiplier of a plain average.
+        The largest multiplier to consider.
 
     Returns
     -------

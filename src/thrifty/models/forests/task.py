@@ -32,6 +32,7 @@ LINKS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "root": lambda sums: np.sign(sums) * sums**2,
     "softplus": lambda sums: np.logaddexp(sums, 0.0),
     "one against rest": lambda sums: sums,
+    "votes": lambda sums: sums,
     "hinge": lambda sums: sums,
     "probability": _log_odds,
 }
@@ -105,8 +106,8 @@ class Task(Rebuilt):
 
     @property
     def can_be_calibrated(self) -> bool:
-        """Whether the mean prediction is meant to be the mean target. Ranks and hinge votes are not."""
-        return self.kind != "ranking" and self.link != "hinge"
+        """Whether the mean prediction is meant to be the mean target. Ranks, hinge scores and votes are not."""
+        return self.kind != "ranking" and self.link not in ("hinge", "votes")
 
     @property
     def is_linear(self) -> bool:
@@ -127,7 +128,7 @@ class Task(Rebuilt):
         scaled = self.scale * sums
         if self.kind != "classification":
             return LINKS[self.link](scaled)
-        return np.clip(scaled, 0.0, 1.0) if self.link == "probability" else expit(scaled)
+        return expit(scaled)
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray | None:
         """Return the probabilities of classes if they are not those of log-odds, otherwise None.

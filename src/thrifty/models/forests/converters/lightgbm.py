@@ -167,14 +167,15 @@ def _assignments(infos: list[str], sizes: list[int]) -> tuple[list[int], list[in
     Lists keep their order, and every column of categories gets one. ``fits[j, k]`` tells whether the columns from j on
     can have the lists from k on. Column j gets list k, or no list if it is not a column of categories.
     """
-    may_have = np.array([_largest_code(info) < np.array(sizes) for info in infos])
+    may_have: np.ndarray = np.array([_largest_code(info) for info in infos])[:, None] < np.array(sizes)
     optional = [not _is_category(info) for info in infos]
     fits = np.zeros((len(infos) + 1, len(sizes) + 1), dtype=bool)
     fits[-1, -1] = True
     for j in reversed(range(len(infos))):
         fits[j] = fits[j + 1] & optional[j]
         fits[j, :-1] |= may_have[j] & fits[j + 1, 1:]
-    first, last = [], []
+    first: list[int] = []
+    last: list[int] = []
     for j in range(len(infos) if fits[0, 0] else 0):
         if (k := len(first)) < len(sizes) and may_have[j, k] and fits[j + 1, k + 1]:
             first.append(j)

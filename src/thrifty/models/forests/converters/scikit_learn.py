@@ -62,7 +62,7 @@ def hist_gradient_boosting(model: Any) -> Forest:
 def ada_boost(model: Any) -> Forest:
     """Read AdaBoostClassifier. The sum of the outputs, which are weighted votes, is ``decision_function``."""
     weights = model.estimator_weights_ / model.estimator_weights_.sum()
-    remaining, task = iter(weights), _boosted_task(model, scale=1 / (len(model.classes_) - 1))
+    remaining, task = iter(weights), _boosted_task(model, link="votes", scale=1 / (len(model.classes_) - 1))
 
     def weighted_votes(tree: Any) -> np.ndarray:
         return votes(tree.value[:, 0]) * next(remaining)
@@ -86,7 +86,7 @@ def votes(proportions: np.ndarray) -> np.ndarray:
 
 def _boosted_task(model: Any, link: str = "identity", scale: float = 1.0) -> Task:
     if is_classifier(model):
-        return Task("classification", scale=scale, classes=tuple(model.classes_.tolist()))
+        return Task("classification", link=link, scale=scale, classes=tuple(model.classes_.tolist()))
     return Task(link=link)
 
 
