@@ -131,6 +131,13 @@ def test_rows_calibrate_every_prefix_and_leave_the_complete_forest_as_it_is(mode
         assert served.training_.n_rows == len(rows)
 
 
+def test_negative_weights_are_refused():
+    X, y = next(problems(model := RandomForestClassifier(n_estimators=2, random_state=0)))
+    served = Forest.from_model(model.fit(X, y)).with_costs(PRICES)
+    with pytest.raises(ValueError, match="Negative values"):
+        served.fit(X, y, sample_weight=-np.ones(len(X)))
+
+
 def test_rows_do_not_change_votes():
     X, y = load_digits(return_X_y=True)
     votes = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=10, random_state=0).fit(

@@ -102,7 +102,8 @@ class _BudgetedForest(ForestEstimator):
     def _calibrated(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Fit intercepts and multipliers to rows, unless the sums are ranks or votes."""
         rows = self._checked(X)
-        target, weight = self._checked_targets(rows, y), _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        target = self._checked_targets(rows, y)
+        weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         self.training_ = Training.on(rows, np.asarray(y))
         if not self.task_.can_be_calibrated:
             return self
