@@ -16,6 +16,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
@@ -136,6 +137,15 @@ def test_negative_weights_are_refused():
     served = Forest.from_model(model.fit(X, y)).with_costs(PRICES)
     with pytest.raises(ValueError, match="Negative values"):
         served.fit(X, y, sample_weight=-np.ones(len(X)))
+
+
+def test_a_failed_calibration_leaves_no_parts():
+    X, y = next(problems(model := lightgbm.LGBMRegressor(objective="poisson", **quiet)))
+    served = Forest.from_model(model.fit(X, np.abs(y))).with_costs(PRICES)
+    with pytest.raises(ValueError, match="Forest: the mean of y is not a number that the model can predict"):
+        served.fit(X, -np.abs(y))
+    with pytest.raises(NotFittedError):
+        served.predict(X)
 
 
 def test_rows_do_not_change_votes():

@@ -88,7 +88,11 @@ class _BudgetedForest(ForestEstimator):
             self.classes_ = np.array(self.task_.classes)
         self._expect_the_prior()
         self.training_ = Training.of_nothing()
-        return self if X is None else self._calibrated(X, y, sample_weight)
+        try:
+            return self if X is None else self._calibrated(X, y, sample_weight)
+        except Exception:
+            forget_fit(self)  # some prefixes may be calibrated already
+            raise
 
     def _expect_the_prior(self) -> None:
         """Set intercepts and multipliers without rows. In an average, the prior counts as one more tree."""

@@ -94,7 +94,9 @@ def _bound(excess: Callable[[float], float], start: float, side: float) -> float
     for width in FIRST_WIDTH * 2.0 ** np.arange(N_DOUBLINGS):
         if side * excess(start + side * width) >= 0:
             return start + side * width
-    raise ValueError("the mean of y is not a number that the model can predict. Pass the targets of its own task.")
+    raise ValueError(
+        "Forest: the mean of y is not a number that the model can predict. Pass the targets of its own task."
+    )
 
 
 def _softmax_intercepts(scores: np.ndarray, target: np.ndarray, share: np.ndarray, start: np.ndarray) -> np.ndarray:
