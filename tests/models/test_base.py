@@ -151,6 +151,32 @@ def test_targets_whose_squares_cannot_be_summed_are_refused(estimator):
         assert np.isfinite(estimator().fit(X, np.zeros(100)).predict(X)).all()
 
 
+@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda each: each.__name__)
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_weights_whose_squares_cannot_be_summed_are_refused(estimator, scale):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 3)), random.integers(0, 2, 60)
+    with pytest.raises(ValueError, match=r"largest absolute value of sample_weight is 1e.200; .* Multiply all weights"):
+        estimator().fit(X, y, np.full(60, scale))
+
+
+LINEAR_IN_X = ("ASTC", "AndOr", "Attentive", "CSCC", "CSTC", "CostWeightedL1", "Cronus", "Truncated")
+SUMS_SQUARES_OF_X = [each for each in public_estimators() if each.__name__.startswith(LINEAR_IN_X)]
+
+
+@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda each: each.__name__)
+@pytest.mark.parametrize("scale", [1e-200, 1e160])
+def test_columns_of_extreme_scale_are_used_or_refused(estimator, scale):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(100, 3))
+    y = (X[:, 0] > 0).astype(int)
+    if estimator in SUMS_SQUARES_OF_X:
+        with pytest.raises(ValueError, match=r"the largest absolute value of column 0 of X is .* Scale the column"):
+            estimator().fit(X * scale, y)
+    else:
+        assert np.corrcoef(estimator().fit(X * scale, y).predict(X * scale), y)[0, 1] > 0.7
+
+
 REGRESSORS = [each for each in NUMBER_PREDICTORS if not each.__name__.endswith("Ranker")]
 
 

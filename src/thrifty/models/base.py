@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from thrifty.costs import CostModel
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.derived import Derivation
+from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.rows import Rows, as_counts, checked_queries, checked_targets
 from thrifty.models.session import Feature, Session
@@ -234,6 +235,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
             ensure_all_finite=True if issparse(X) else "allow-nan",
         )
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        refuse_extreme(weight, "sample_weight", type(self).__name__, "Multiply all weights by a constant.")
         rows = Rows(X, y, weight, checked_queries(qid, X.shape[0], type(self).__name__))
         if not (counted := weight > 0).all():
             rows = rows.take(counted)

@@ -261,6 +261,7 @@ def test_many_classes():
         ({"max_bins": 256}, "max_bins is 256; expected a whole number from 2 to 254"),
         ({"max_depth": 0}, "max_depth is 0; expected a whole number of at least 1, or None"),
         ({"scoring": "roc_auc"}, "scoring is 'roc_auc'; expected None for the loss"),
+        ({"lookahead": "yes"}, "lookahead is 'yes'; expected True or False"),
         ({"lookahead": True, "charge": "row"}, "lookahead is True; expected False with charge='row'"),
         ({"categorical_features": ["colour"]}, "categorical_features is .'colour'.; expected names or positions"),
         ({"categorical_features": [0]}, "categorical feature 0 holds"),
@@ -271,6 +272,11 @@ def test_bad_parameters_are_named(parameters, message):
     X, y, _ = problem(0)
     with pytest.raises(ValueError, match=f"GreedyMiserRegressor: {message}"):
         GreedyMiserRegressor(**parameters).fit(X - 5, y)
+
+
+def test_leaves_larger_than_any_table_leave_no_split():
+    X, y, _ = problem(0)
+    assert GreedyMiserRegressor(min_samples_leaf=10**30).fit(X, y).features_.size == 0
 
 
 def test_bad_labels_and_queries_are_named():

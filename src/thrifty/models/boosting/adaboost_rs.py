@@ -50,7 +50,8 @@ class AdaBoostRSClassifier(ForestEstimator, BudgetedClassifier):
     max_depth : int, default=2
         The largest depth of a tree.
     min_samples_leaf : int, default=20
-        The least weight of the rows of a leaf, as a number of rows of average weight.
+        A leaf must have at least the share ``min_samples_leaf / n`` of the weight of its parent, where n is the number
+        of rows of the parent. The weights are those of AdaBoost, so a leaf may have fewer rows if they are heavy.
     random_state : int, RandomState instance or None, default=None
         Draws the trees.
 

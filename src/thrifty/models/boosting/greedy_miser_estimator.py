@@ -18,7 +18,7 @@ from thrifty.models.boosting.rounds import Plan, Rounds, boost
 from thrifty.models.derived import Derivation
 from thrifty.models.forests.estimator import ForestEstimator
 from thrifty.models.held_out import given_rows, hold_out
-from thrifty.models.parameters import ascending_cost_weights, is_number, is_whole
+from thrifty.models.parameters import ascending_cost_weights, is_flag, is_number, is_whole
 from thrifty.models.progress import progress
 from thrifty.stored import Array, MappingOf, Whole, stored
 
@@ -192,6 +192,8 @@ def check_parameters(estimator: GreedyMiserEstimator) -> None:
     for name in ("learning_rate", "subsample", "max_features"):
         valid = is_number(value := getattr(estimator, name)) and 0 < value <= 1
         refuse_unless(valid, name, value, "a number above 0, up to 1")
+    for name in ("lookahead", "early_stopping", "verbose"):
+        refuse_unless(is_flag(value := getattr(estimator, name)), name, value, "True or False")
     for name, choices in estimator._choices.items():
         refuse_unless((value := getattr(estimator, name)) in choices, name, value, " or ".join(map(repr, choices)))
     bins, budget, scoring = estimator.max_bins, estimator.budget, estimator.scoring
@@ -239,7 +241,10 @@ def _plan(estimator: GreedyMiserEstimator) -> Plan:
         n_estimators=estimator.n_estimators,
         learning_rate=estimator.learning_rate,
         limits=Limits(
-            estimator.max_depth, estimator.max_leaf_nodes, estimator.min_samples_leaf, estimator.l2_regularization
+            estimator.max_depth,
+            estimator.max_leaf_nodes,
+            float(estimator.min_samples_leaf),
+            estimator.l2_regularization,
         ),
         cost_weight=estimator.cost_weight,
         charge=estimator.charge,

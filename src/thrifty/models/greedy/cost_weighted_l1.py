@@ -21,6 +21,7 @@ from thrifty.models.least_squares.forward_fit import ForwardFit
 from thrifty.models.least_squares.moments import FilledRows, Moments
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.linear_nodes.tree import END, LinearNode, LinearTree
+from thrifty.models.magnitudes import refuse_extreme_columns
 from thrifty.models.parameters import ascending_cost_weights
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
 from thrifty.stored import Array, stored
@@ -128,6 +129,7 @@ class _CostWeightedL1(TreeEstimator):
 
     def _lasso(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> WeightedLasso:
         rows = self._validated(X, y, sample_weight, qid)
+        refuse_extreme_columns(rows.X, self._feature_ids(), type(self).__name__)
         targets = self._targets(rows.y)
         return WeightedLasso(FilledRows(rows.X, targets, rows.weight), self.cost_model_)
 

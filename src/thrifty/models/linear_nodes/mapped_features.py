@@ -14,6 +14,7 @@ from thrifty.models.forests.converters import is_fitted, reader_of
 from thrifty.models.forests.feature_map import BoostedFeatureMap
 from thrifty.models.forests.forest import Forest
 from thrifty.models.least_squares.moments import FilledRows
+from thrifty.models.magnitudes import refuse_extreme_columns
 from thrifty.models.rows import Rows
 
 
@@ -38,6 +39,7 @@ def map_features(estimator: Any, rows: Rows) -> tuple[np.ndarray, CostModel]:
     """
     estimator.feature_map_, estimator._fill = None, None
     if estimator.feature_map is None:
+        refuse_extreme_columns(rows.X, estimator._feature_ids(), type(estimator).__name__)
         return rows.X, estimator.cost_model_
     filled = FilledRows(rows.X, np.empty((len(rows), 0)), rows.weight)
     estimator.feature_map_ = feature_map = _fitted_map(estimator, filled.X, rows)

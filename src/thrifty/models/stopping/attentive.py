@@ -12,9 +12,9 @@ The greedy order, the refitted checkpoints, the conformal and the certified boun
     order.py          order of the terms                certified.py      the certified boundary
     probabilities.py  from scores to log-odds           boundary_fit.py   the boundary of a model
     chain.py          the fitted structure              session.py        one row
-    estimator.py      base of all estimators            magnitudes.py     refusal of extreme values
-    classifier.py     base of the classifiers           full_predictor.py the predictor of a loaded model
-    regressor.py      base of the regressors            small_changes.py  the boundary of the regressors
+    estimator.py      base of all estimators            full_predictor.py the predictor of a loaded model
+    classifier.py     base of the classifiers           small_changes.py  the boundary of the regressors
+    regressor.py      base of the regressors
 """
 
 from typing import Any, Self

@@ -146,7 +146,7 @@ class Refits:
         self.gram = centred.T @ centred
         self.cross = centred.T @ (np.sqrt(sample.count)[:, None] * (sample.scores - self.score_mean))
         squares = self.gram.diagonal()
-        self.scale = np.maximum(squares, MIN_SCALE * max(squares.max(initial=0.0), np.finfo(float).tiny))
+        self.scale = np.maximum(squares, max(MIN_SCALE * squares.max(initial=0.0), np.finfo(float).tiny))
         self.rows = evenly_spaced(len(sample.values), ENOUGH_ROWS)
 
     def at(self, end: int) -> Checkpoint:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from thrifty.models.base import BudgetedEstimator, Run, drop_single_column
 from thrifty.models.forests.forest import Forest
 from thrifty.models.least_squares.moments import FilledRows
+from thrifty.models.magnitudes import refuse_extreme, refuse_extreme_columns
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.parameters import is_flag
 from thrifty.models.rows import Rows
@@ -23,7 +24,6 @@ from thrifty.models.stopping.boundaries import Boundary
 from thrifty.models.stopping.chain import Chain
 from thrifty.models.stopping.checkpoints import plain_checkpoints, refit_checkpoints
 from thrifty.models.stopping.full_predictor import FullPredictor
-from thrifty.models.stopping.magnitudes import refuse_extreme, refuse_extreme_columns
 from thrifty.models.stopping.order import ORDERS, given_order, order_terms
 from thrifty.models.stopping.predictor_fit import PredictorError, SupportedPredictors, accepts_sparse, fitted_predictor
 from thrifty.models.stopping.predictors import read_terms

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.rows import Rows
 from thrifty.models.stopping.estimator import SumEstimator
-from thrifty.models.stopping.magnitudes import refuse_extreme
 from thrifty.models.stopping.predictor_fit import REGRESSORS
 from thrifty.models.stopping.term_sample import dense, evenly_spaced
 from thrifty.models.stopping.terms import Terms

@@ -73,5 +73,6 @@ def fit_squares(scores: np.ndarray, prior: float, count: np.ndarray) -> np.ndarr
 
 def _fit_square(errors: np.ndarray, squared_changes: np.ndarray, count: np.ndarray) -> np.ndarray:
     terms = np.sqrt(count)[:, None] * np.column_stack([np.ones(len(errors)), squared_changes])
-    scale = np.maximum(np.sqrt(np.mean(terms**2, axis=0)), np.finfo(float).tiny)
-    return nnls(terms / scale, np.sqrt(count) * errors)[0] / scale
+    weighted_errors = np.sqrt(count) * errors
+    scale, error_scale = (np.maximum(each.max(axis=0), np.finfo(float).tiny) for each in (terms, weighted_errors))
+    return nnls(terms / scale, weighted_errors / error_scale)[0] * (error_scale / scale)

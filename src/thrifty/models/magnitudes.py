@@ -11,17 +11,22 @@ EXPECTED = f"expected 0, or between {SMALLEST:g} and {LARGEST:g}, because other 
 
 def refuse_extreme_columns(X: Any, names: Any, owner: str) -> None:
     """Raise ValueError if the largest absolute value of a column is extreme."""
-    largest = abs(X).max(axis=0).toarray().ravel() if issparse(X) else np.fmax.reduce(np.abs(X), axis=0)
+    largest = abs(X).max(axis=0).toarray().ravel() if issparse(X) else _largest_sizes(X)
     for column in np.flatnonzero(_is_extreme(np.nan_to_num(largest)))[:1]:
         what = f"the largest absolute value of column {names[column]!r} of X is {largest[column]:.3g}"
         raise ValueError(f"{owner}: {what}; {EXPECTED}. Scale the column.")
 
 
-def refuse_extreme(values: np.ndarray, what: str, owner: str) -> None:
+def refuse_extreme(values: np.ndarray, what: str, owner: str, remedy: str = "Scale X and y.") -> None:
     """Raise ValueError if the largest absolute value is extreme."""
     largest = np.abs(values).max(initial=0.0)
     if _is_extreme(largest):
-        raise ValueError(f"{owner}: the largest absolute value of {what} is {largest:.3g}; {EXPECTED}. Scale X and y.")
+        raise ValueError(f"{owner}: the largest absolute value of {what} is {largest:.3g}; {EXPECTED}. {remedy}")
+
+
+def _largest_sizes(X: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of each column, without a copy of X; NaN for a column without values."""
+    return np.fmax(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0))
 
 
 def _is_extreme(largest: Any) -> Any:
