@@ -112,14 +112,14 @@ class CronusRegressor(ExpectedCostEstimator, BudgetedRegressor):
 
     Examples
     --------
-    Documents of low relevance leave before expensive features are bought:
+    Documents of low relevance leave at earlier stages:
 
     >>> from thrifty import CronusRegressor
     >>> from thrifty.datasets import make_ltr
     >>> data = make_ltr(30, n_features=30, random_state=0)
-    >>> model = CronusRegressor(costs=data.costs, n_stages=3, cost_weight=1e-3).fit(data.X, data.y, qid=data.qid)
-    >>> spend = model.spend(data.X)
-    >>> bool(spend[data.y == 0].mean() < spend[data.y >= 2].mean())
+    >>> model = CronusRegressor(costs=data.costs, n_stages=3, cost_weight=3e-3).fit(data.X, data.y, qid=data.qid)
+    >>> stage = model.acquire(data.X).exit
+    >>> bool(stage[data.y == 0].mean() < stage[data.y >= 2].mean())
     True
     """
 
