@@ -114,7 +114,7 @@ def ascend_rows(
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)  # a call for each row and node would take most of the time
 def loss_at(scores, targets, i, start, n_scores, logistic, loss_gradient):
     """Return the loss of scores[i, start:start + n_scores], and write its gradient.
 
