@@ -98,3 +98,13 @@ def test_a_template_goes_to_standard_output_by_default(thrifty, tables):
 )
 def test_bad_input_is_one_line(refused, tables, arguments, says):
     assert says in refused("costs", *arguments)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "toml", "yaml"])
+@pytest.mark.parametrize("name", ["a\x1b[31m", "a\x85b", "a\u2028b", 'a"b', "a\\b", "é😀"], ids=ascii)
+def test_a_template_can_be_read_whatever_the_columns_are_called(thrifty, tmp_path, monkeypatch, name, suffix):
+    monkeypatch.chdir(tmp_path)
+    quoted = name.replace('"', '""')
+    Path("odd.csv").write_text(f'"{quoted}",b\n1,2\n', encoding="utf-8")
+    assert thrifty("costs", "template", "odd.csv", "-o", f"new.{suffix}").code == 0
+    assert CostModel.from_file(f"new.{suffix}").costs == {name: 1.0, "b": 1.0}

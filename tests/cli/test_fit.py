@@ -211,3 +211,14 @@ def test_bad_input_of_the_frontier_is_one_line(refused, tables, arguments, says)
 
 def test_a_model_that_no_search_made_has_no_frontier(refused, models):
     assert "does not come from a search" in refused("frontier", models / "sick.thrifty")
+
+
+@pytest.mark.parametrize("option", ["--drop", "--qid"])
+def test_the_target_has_no_other_role(refused, tables, option):
+    said = refused("fit", *HEART, "--method", "l1", option, "diagnosis", "-o", "m.thrifty")
+    assert f"{option} is 'diagnosis', which is the target" in said
+
+
+def test_queries_are_not_dropped(refused, tables):
+    said = refused("fit", *HEART, "--method", "l1", "--qid", "sex", "--drop", "sex", "-o", "m.thrifty")
+    assert "--drop is 'sex', which is the column with the queries" in said

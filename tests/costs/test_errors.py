@@ -30,7 +30,16 @@ ERRORS = {
     "complex": (lambda: CostModel([1j]), f"the price of feature 0 is 1j. {A_PRICE}"),
     "matrix": (lambda: CostModel([[1, 2]]), f"the price of feature 0 is [1, 2]. {A_PRICE}"),
     "scalar": (lambda: CostModel(3), "costs is 3. Pass one price per feature, or {name: price}."),
-    "nothing": (lambda: CostModel([]), "costs is empty. Pass one price per feature."),
+    "set": (lambda: CostModel({1.0, 2.0}), "costs is a set, which has no order. Pass a list."),
+    "set of features": (
+        lambda: CostModel([1.0, 2.0]).select({0, 1}),
+        "select is a set, which has no order. Pass a list.",
+    ),
+    "tiny prices": (
+        lambda: CostModel([1e-307] * 3),
+        "the price 1e-307 is too small to be added exactly. Use a smaller unit.",
+    ),
+    "nothing": (lambda: CostModel([]), "there are no prices. Pass one price per feature."),
     "overflow": (
         lambda: CostModel([1.7e308, 1.7e308]),
         "the sum of the prices is too large for a float. Use a larger unit.",

@@ -139,7 +139,7 @@ ERRORS = [
     (".csv", "name,cost\n", "line 1: the column 'cost' is unknown. Use name, price, bundles, requires."),
     (".csv", "name\na\n", "line 1: the column 'price' is missing. Name the columns in the first line."),
     (".csv", "name,price,price (CAD)\n", "line 1: the column 'price' appears twice. Keep one."),
-    (".csv", "name,price\n", "costs is empty. Pass one price per feature."),
+    (".csv", "name,price\n", "there are no prices. Pass one price per feature."),
     (
         ".csv",
         "name,price\na,1\n,2\n",
@@ -194,7 +194,7 @@ ERRORS = [
     (".toml", "features = 1\n", "features is 1. Expected a table with one entry per name."),
     (".toml", "bundles = 1\n[features]\na = 1\n", "bundles is 1. Expected a table with one entry per name."),
     (".toml", "unit = 1\n[features]\na = 1\n", "unit is 1. Pass text, such as 'CAD'."),
-    (".toml", "[features]\n", "costs is empty. Pass one price per feature."),
+    (".toml", "[features]\n", "there are no prices. Pass one price per feature."),
     (".toml", "[features]\na = '1'\n", f"the price of feature 'a' is '1'. {A_PRICE}"),
     (".toml", "[features]\na = inf\n", f"the price of feature 'a' is inf. {A_PRICE}"),
     (".toml", "[features]\na = true\n", f"the price of feature 'a' is True. {A_PRICE}"),

@@ -102,7 +102,8 @@ def template_text(names: Sequence[str], unit: str, suffix: str) -> str:
         raise ValueError(f"--output ends in {suffix!r}; expected {', '.join(FORMATS)}.")
     text = FORMATS[suffix][1](CostModel(dict.fromkeys(names, 1.0), unit=unit))
     example = BUNDLES.get(".yaml" if suffix == ".yml" else suffix)
-    members = ", ".join(f'"{name}"' for name in names[:2])
+    plain = [name for name in names if name.isprintable() and not {*name} & {*'"\\'}]  # need no escapes in quotes
+    members = ", ".join(f'"{name}"' for name in plain[:2])
     return text + EXAMPLE.format(bundle=example.format(members=members)) if example else text
 
 

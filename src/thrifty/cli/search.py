@@ -127,6 +127,7 @@ def read_training_rows(
 
     with open_table(path) as table:
         table.refuse_unknown(target=target, qid=qid, drop=drop)
+        _refuse_two_roles(target, qid, drop)
         others = {target, *drop} | ({qid} if qid else set())
         _refuse_unknown_kinds(table, kinds, others)
         text = [name for name, kind in kinds.items() if kind == "category"]  # so that 007 and 7 are different levels
@@ -138,6 +139,14 @@ def read_training_rows(
         _refuse_decimal_commas(frame.drop(columns=[*drop, *text]), table.place)
     y = _typed_targets(frame[target], task)
     return Rows(frame.drop(columns=list(others)), y, qid=frame[qid].to_numpy() if qid else None)
+
+
+def _refuse_two_roles(target: str, qid: str | None, drop: Sequence[str]) -> None:
+    for option, taken in (("--drop", drop), ("--qid", [qid])):
+        if target in taken:
+            raise ValueError(f"{option} is {target!r}, which is the target. Leave out {option} for this column.")
+    if qid in drop:
+        raise ValueError(f"--drop is {qid!r}, which is the column with the queries. Leave out --drop for this column.")
 
 
 def _refuse_unknown_kinds(table: Any, kinds: Mapping[str, str], others: Collection[str]) -> None:

@@ -31,6 +31,10 @@ TRANSLATIONS = [
         (r"\bof X\b", "of the table"),
         (r"\bfeature ('.*?') was observed as\b", r"\1 is"),
         (r"\bthrifty\.save\b", "thrifty"),
+        (
+            r"Save it with save\(\.\.\., key=key\), or load it without a key",
+            "Fit it with --key-file, or leave out --key-file",
+        ),
     )
 ]
 

@@ -247,18 +247,25 @@ def _parse_costs(costs: Any) -> tuple[tuple[str, ...] | None, tuple[float | None
     if isinstance(costs, str | os.PathLike):
         advice = f"To read a file, pass CostModel.from_file({format_value(str(costs))})."
         raise CostError(f"costs is {format_value(costs)}. {advice}")
+    refuse_unordered(costs, "costs")
     try:
         names, values = _named(costs) if hasattr(costs, "items") else (None, list(costs))
     except TypeError:
         raise CostError(f"costs is {format_value(costs)}. Pass one price per feature, or {{name: price}}.") from None
     if not values:
-        raise CostError("costs is empty. Pass one price per feature.")
+        raise CostError("there are no prices. Pass one price per feature.")
     labels = range(len(values)) if names is None else names
     prices = [
         None if value is None else parse_price(value, "feature", label)
         for label, value in zip(labels, values, strict=True)
     ]
     return names, tuple(prices)
+
+
+def refuse_unordered(values: Any, argument: str) -> None:
+    """Raise a CostError if values that need an order come as a set, which has none."""
+    if isinstance(values, set | frozenset):
+        raise CostError(f"{argument} is a set, which has no order. Pass a list.")
 
 
 def _named(costs: Any) -> tuple[tuple[str, ...] | None, list[Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from thrifty.costs.declaration import Bundle, Declaration, default_names, parse_name, parse_price
+from thrifty.costs.declaration import Bundle, Declaration, default_names, parse_name, parse_price, refuse_unordered
 from thrifty.costs.errors import format_value
 from thrifty.costs.units import Units, marks_of
 from thrifty.exceptions import CostError
@@ -26,6 +26,7 @@ def select(declared: Declaration, features: Any) -> Declaration:
     A selected feature may require features that are not selected. Their prices become bundles, so that every set of
     selected features costs the same as before.
     """
+    refuse_unordered(features, "select")
     columns = declared.distinct_columns(features, "select")
     if not columns:
         raise CostError("select is empty. List at least one feature.")

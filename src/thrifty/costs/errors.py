@@ -1,8 +1,6 @@
 """Formatting of cost errors: how a value is shown, and where it was found."""
 
 import reprlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -41,10 +39,15 @@ def shorten(text: str, length: int = 300) -> str:
     return line if len(line) <= length else line[: length - 3] + "..."
 
 
-@contextmanager
-def prefix_errors(place: str) -> Iterator[None]:
+class prefix_errors:  # noqa: N801 (a class, because long price lists enter it once per line)
     """Add a prefix, such as a file name or a line number, to every CostError raised inside."""
-    try:
-        yield
-    except CostError as error:
-        raise CostError(f"{place}: {error}") from None
+
+    def __init__(self, place: str):
+        self._place = place
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, CostError):
+            raise CostError(f"{self._place}: {error}") from None

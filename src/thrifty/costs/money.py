@@ -27,6 +27,7 @@ _MAX_DECIMAL_TICKS = 2.0**52  # so that neighbouring numbers of ticks are differ
 _MAX_DECIMALS = 15
 _MAX_COMPUTED_TICKS = 2.0**40  # below, prices may have rounding errors of the computation that they come from
 _RELATIVE_ROUNDING = 2.0**-50
+_MAX_SCALE_EXPONENT = 1023  # the largest power of two that is a float
 _MAX_RELATIVE_EXCESS = 1e-6  # largest share of a price that rounding up to ticks may add
 
 
@@ -80,11 +81,15 @@ def difference(total: np.ndarray, part: np.ndarray) -> np.ndarray:
 
 def _rounded_up(prices: np.ndarray, total: float) -> tuple[np.ndarray, float]:
     _, exponent = math.frexp(total)
-    scale = math.ldexp(1.0, min(53 - exponent, 1023))
+    scale = math.ldexp(1.0, min(53 - exponent, _MAX_SCALE_EXPONENT))
     if total * scale + len(prices) + 1 >= _MAX_TICKS:  # rounding up adds less than one tick per price
         scale /= 2
     ticks = np.ceil(prices * scale)
-    if (changed := np.abs(ticks / scale - prices) > _MAX_RELATIVE_EXCESS * prices).any():
+    if (changed := ticks / scale - prices > _MAX_RELATIVE_EXCESS * prices).any():
+        if scale >= 2.0 ** (_MAX_SCALE_EXPONENT - 1):
+            raise CostError(
+                f"the price {prices[changed].min():g} is too small to be added exactly. Use a smaller unit."
+            )
         raise CostError(
             f"the prices {prices[changed].min():g} and {prices.max():g} are too far apart to be added exactly. "
             "Keep prices within a factor of 1e9. To exclude a feature, leave it out."

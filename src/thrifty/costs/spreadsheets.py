@@ -33,7 +33,8 @@ def parse_csv(text: str) -> dict[str, Any]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         columns, unit = _parse_header(next(reader, []))
-        rows = [_parse_row(reader.line_num, columns, cells) for cells in reader if any(cells)]
+        places = [columns.index(title) if title in columns else len(columns) for title in COLUMNS]
+        rows = [_parse_row(reader.line_num, len(columns), places, cells) for cells in reader if any(cells)]
     except csv.Error as error:
         raise CostError(f"line {reader.line_num}: {error}. Correct the CSV.") from None
     members: dict[str, list[str]] = {bundle: [] for row in rows for bundle in row.bundles}
@@ -88,14 +89,16 @@ def _parse_header(header: list[str]) -> tuple[list[str], str]:
     return columns, unit
 
 
-def _parse_row(line: int, columns: list[str], cells: list[str]) -> Row:
-    if len(cells) > len(columns):
-        counts = f"the row has {len(cells)} cells but the header has {len(columns)}"
+def _parse_row(line: int, n_columns: int, places: list[int], cells: list[str]) -> Row:
+    """Return a row; `places` has the place of each of COLUMNS among the cells, or `n_columns` if it is left out."""
+    if len(cells) > n_columns:
+        counts = f"the row has {len(cells)} cells but the header has {n_columns}"
         raise CostError(f"line {line}: {counts}. Put text with commas in quotes.")
-    row = dict.fromkeys(COLUMNS, "") | dict(zip(columns, map(str.strip, cells), strict=False))
+    padded = [*cells, *[""] * (n_columns + 1 - len(cells))]
+    name, price, bundles, requires = [padded[place].strip() for place in places]
     with prefix_errors(f"line {line}"):
-        name = parse_name(row["name"])
-    return Row(line, name, _parse_number(row["price"]), _entries(row["bundles"]), _entries(row["requires"]))
+        parse_name(name)
+    return Row(line, name, _parse_number(price), _entries(bundles), _entries(requires))
 
 
 def _parse_number(cell: str) -> Any:
@@ -106,7 +109,7 @@ def _parse_number(cell: str) -> Any:
 
 
 def _entries(cell: str) -> list[str]:
-    return [entry.strip() for entry in cell.split(";") if entry.strip()]
+    return [entry.strip() for entry in cell.split(";") if entry.strip()] if cell else []
 
 
 def _cell(*entries: str) -> str:
@@ -143,13 +146,10 @@ def _refuse_bad_bundle(row: Row) -> None:
 
 def _refuse_bad_entries(row: Row, title: str, entries: list[str], kind: str, known: dict[str, str]) -> None:
     """Refuse entries that are repeated, or not the name of a row of this kind; `known` tells the kind of each row."""
-    if not entries:
-        return
-    name = format_value(row.name)
     for entry in entries:
         if known.get(entry) != kind:
-            shown = format_value(entry)
+            name, shown = format_value(row.name), format_value(entry)
             problem = f"{name} lists {shown} under {title}, but {shown} is not the name of a {kind}"
             raise CostError(f"{problem}. Add a row with its price.")
-    if (repeated := first_repeated(entries)) is not None:
-        raise CostError(f"{name} lists {format_value(repeated)} twice under {title}. List it once.")
+    if len(entries) > 1 and (repeated := first_repeated(entries)) is not None:
+        raise CostError(f"{format_value(row.name)} lists {format_value(repeated)} twice under {title}. List it once.")

@@ -148,3 +148,14 @@ def test_infinities_in_training_rows_are_named():
     for model in (TableModel(CostWeightedL1Regressor()), BudgetSearchCV(["l1"], cv=2)):
         with pytest.raises(ValueError, match="row 2 holds 'b', which is -inf; expected a finite number"):
             model.fit(X, np.arange(5.0))
+
+
+def test_warnings_of_columns_in_doubt_are_bounded():
+    odd = ages("y" * 5000)
+    X = pd.DataFrame({f"{'c' * 5000}{j}": odd for j in range(30)})
+    with pytest.warns(UserWarning, match="values") as caught:
+        TableModel(CostWeightedL1Regressor()).fit(X, np.arange(float(N)))
+    messages = [str(each.message) for each in caught]
+    assert len(messages) == 11
+    assert max(map(len, messages)) < 1000
+    assert "20 more columns have values of several kinds" in messages[-1]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from thrifty.costs.errors import format_value
 from thrifty.models.session import Feature
 from thrifty.models.tables.columns import BOOLEAN_TYPES, DATE_TYPES, NUMBER_TYPES, kind_of, map_distinct
 from thrifty.models.tables.fields import CATEGORY, DATE, EXPECTED, NUMBER, NUMBER_TEXT, Field, is_iso_date
@@ -23,6 +24,7 @@ from thrifty.models.tables.odd_cells import OddCells, odd_cells
 MIN_SHARE_TAKEN = 0.95  # of values that are numbers, from which on a column is taken as numbers
 MIN_SHARE_REPORTED = 0.5  # of values that are numbers, from which on the others are reported
 LEADING_ZERO = re.compile(r"[-+]?0\d")  # as in codes, not in numbers
+MAX_WARNED = 10  # columns
 PLURALS = {NUMBER: "numbers", DATE: "dates"}
 
 
@@ -130,20 +132,23 @@ def refuse_unusable(owner: str, reports: Sequence[ColumnReport]) -> None:
 
 def warn_of_mixed(owner: str, reports: Sequence[ColumnReport], *, stacklevel: int) -> None:
     """Warn of columns in which most values are numbers (or dates) and some are not, if the user did not give a kind."""
-    for each in reports:
-        if each.odd and not each.told:
-            warnings.warn(f"{owner}: {describe_mixed(each)}", UserWarning, stacklevel=stacklevel + 1)
+    mixed = [each for each in reports if each.odd and not each.told]
+    messages = [describe_mixed(each) for each in mixed[:MAX_WARNED]]
+    if len(mixed) > MAX_WARNED:
+        messages.append(f"{len(mixed) - MAX_WARNED} more columns have values of several kinds. Pass their kinds.")
+    for message in messages:
+        warnings.warn(f"{owner}: {message}", UserWarning, stacklevel=stacklevel + 1)
 
 
 def describe_mixed(report: ColumnReport) -> str:
     """Return what a column with odd cells is taken for, and how to give it another kind."""
-    odd, name = report.odd, report.column
+    odd, name = report.odd, format_value(report.column)
     assert odd is not None
-    like = f"{report.n_values - len(odd.rows)} of {report.n_values} values of {name!r} are {PLURALS[odd.expected]}"
-    unlike = f"not {odd.first!r} in row {odd.rows[0]}"
+    like = f"{report.n_values - len(odd.rows)} of {report.n_values} values of {name} are {PLURALS[odd.expected]}"
+    unlike = f"not {format_value(odd.first)} in row {odd.rows[0]}"
     taken = "a category" if report.kind == CATEGORY else f"a {report.kind}, with the other values as missing"
     confirm, other = report.kind, odd.expected if report.kind == CATEGORY else CATEGORY
     return (
-        f"{like}, but {unlike}. The column is taken as {taken}. Pass kinds={{{name!r}: {confirm!r}}} to confirm "
-        f"this, or kinds={{{name!r}: {other!r}}}."
+        f"{like}, but {unlike}. The column is taken as {taken}. Pass kinds={{{name}: {confirm!r}}} to confirm "
+        f"this, or kinds={{{name}: {other!r}}}."
     )
