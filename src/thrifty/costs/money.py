@@ -85,7 +85,7 @@ def _rounded_up(prices: np.ndarray, total: float) -> tuple[np.ndarray, float]:
     if total * scale + len(prices) + 1 >= _MAX_TICKS:  # rounding up adds less than one tick per price
         scale /= 2
     ticks = np.ceil(prices * scale)
-    if (changed := ticks / scale - prices > _MAX_RELATIVE_EXCESS * prices).any():
+    if (changed := np.abs(ticks / scale - prices) > _MAX_RELATIVE_EXCESS * prices).any():
         if scale >= 2.0 ** (_MAX_SCALE_EXPONENT - 1):
             raise CostError(
                 f"the price {prices[changed].min():g} is too small to be added exactly. Use a smaller unit."
