@@ -229,6 +229,12 @@ def test_pictures_and_pages_have_their_formats(refused, models, tables, option, 
     assert f"{option} is '{name}'; expected a name that ends in {suffix}" in message
 
 
+@pytest.mark.parametrize(("option", "value"), [("--budget", "3"), ("--cv", "5"), ("--target", "disease")])
+def test_a_model_file_takes_no_options_of_a_search(refused, models, tables, option, value):
+    message = refused("frontier", models / "heart.thrifty", option, value)
+    assert f"{option} is for a new search" in message
+
+
 def test_settings_are_not_cut_in_a_pipe(models):
     command = [THRIFTY, "frontier", models / "heart.thrifty"]
     narrow = {**os.environ, "COLUMNS": "40"}

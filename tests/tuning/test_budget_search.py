@@ -313,7 +313,7 @@ def test_plot_of_a_search(search):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": -1}, "budget is -1; expected a number of at least 0"),
+        ({"budget": -1}, "budget is -1; expected a finite number of at least 0"),
         ({"cap": "much"}, "cap is 'much'"),
         ({"confidence": 1}, "confidence is 1; expected a share between 0 and 1"),
         ({"cv": 1}, "cv is 1; expected at least 2"),

@@ -11,9 +11,11 @@ from thrifty.cli.keys import KeyFile, read_key
 
 MODEL_SUFFIX = ".thrifty"
 PNG, HTML = (".png",), (".html", ".htm")
+FOR_BOTH = ("context", "source", "png", "html", "key_file", "json")  # arguments that a model file takes too
 
 
 def frontier(
+    context: typer.Context,
     source: Annotated[Path, typer.Argument(help="A model file, or a table to search without saving a model.")],
     target: search.Target = None,
     costs: search.Costs = None,
@@ -44,6 +46,7 @@ def frontier(
         if path is not None:
             refuse_output(option, path, formats=formats, inputs=(source, costs))
     if source.suffix.lower() == MODEL_SUFFIX:
+        _refuse_options_of_a_search(context)
         report = SearchReport.of_model_file(source, read_key(key_file))
     else:
         found = search.run_search(
@@ -72,6 +75,17 @@ def frontier(
         report.print_json()
     else:
         report.print()
+
+
+def _refuse_options_of_a_search(context: typer.Context) -> None:
+    """Raise ValueError if an option was given that only a new search uses."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if name not in FOR_BOTH and source is not None and source.name == "COMMANDLINE":
+            raise ValueError(
+                f"--{name.replace('_', '-')} is for a new search, but a model file shows the search that it comes "
+                "from. Leave the option out, or pass a table."
+            )
 
 
 def _write_pictures(report: Any, title: str, png: Path | None, html: Path | None) -> None:

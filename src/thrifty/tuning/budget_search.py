@@ -261,7 +261,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
 
         for name in ("budget", "cap"):
             value = getattr(self, name)
-            check(name, value is None or is_number(value, 0), "a number of at least 0, or None")
+            check(name, value is None or is_number(value, 0), "a finite number of at least 0, or None")
         check("confidence", is_number(self.confidence) and 0 < self.confidence < 1, "a share between 0 and 1")
         check("cv", is_whole(self.cv, 2) or hasattr(self.cv, "split"), "at least 2, or a splitter")
         valid = self.max_rows is None or is_whole(self.max_rows, 1)
