@@ -48,11 +48,27 @@ def test_a_row_can_err_below_its_critical_factor_only():
         assert factor == 0 or reference.is_stop_error(line, wrong, factor * (1 - 1e-9))
 
 
-def test_weights_are_repetitions():
-    critical, count = np.random.default_rng(0).exponential(size=40), np.arange(40) % 4 + 1
-    repeated = np.repeat(critical, count)
-    for delta in (0.01, 0.05, 0.3):
-        assert conformal_factor(critical, count, delta) == conformal_factor(repeated, np.ones(len(repeated)), delta)
+@pytest.mark.parametrize("delta", [0.01, 0.05, 0.3])
+def test_large_weights_do_not_make_more_rows(delta):
+    critical = np.random.default_rng(0).exponential(size=40)
+    expected = conformal_factor(critical, np.ones(40), delta)
+    assert all(conformal_factor(critical, np.full(40, weight), delta) == expected for weight in (1e-3, 7.0, 1e6))
+
+
+@pytest.mark.parametrize(("n", "delta"), [(20, 0.1), (60, 0.1), (200, 0.02)])
+def test_delta_is_kept_for_weighted_rows(n, delta):
+    random, rates = np.random.default_rng(n), []
+    for _ in range(3000):
+        critical = random.exponential(size=n)
+        weight = 1.0 + 9.0 * (critical > 1.5) * random.random(n)
+        new = random.exponential(size=500)
+        new_weight = 1.0 + 9.0 * (new > 1.5) * random.random(500)
+        rates.append(new_weight[new > conformal_factor(critical, weight, delta)].sum() / new_weight.sum())
+    assert np.mean(rates) <= delta + 3 * np.std(rates) / np.sqrt(len(rates))
+
+
+def test_rows_without_weight_are_too_few():
+    assert conformal_factor(np.zeros(9), np.zeros(9), 0.5) == conformal_factor(np.zeros(0), np.zeros(0), 0.5) == np.inf
 
 
 @pytest.mark.parametrize("delta", [0.2, 0.05, 0.01])
@@ -165,3 +181,8 @@ def test_rows_without_a_class_of_the_predictor_need_calibration_rows():
     some = Y < 9
     with pytest.raises(ValueError, match=r"no row of class 9.*calibration rows"):
         AttentiveClassifier(boosted, delta=0.1).fit(DIGITS[some], Y[some])
+
+
+def test_calibration_rows_with_other_columns_are_named_in_the_error():
+    with pytest.raises(ValueError, match=r"calibration is not valid as X\. X has 3 features, but .* expecting 64"):
+        AttentiveClassifier().fit(DIGITS[:100], ODD[:100], calibration=DIGITS[:50, :3])

@@ -142,7 +142,9 @@ class AttentiveClassifier(SumClassifier):
     delta (n + 1). If ``fit`` gets calibration rows, then P(stop-error of a new row) <= delta holds exactly, over the
     draw of the calibration rows and of the new row. A single fit can have a larger rate; see "certified". Without
     calibration rows, each fifth of the training rows is measured with a predictor, an order and checkpoints that are
-    learned from the others. The bound then holds as far as these stand for the model that is learned from all rows.
+    learned from the others. The bound then holds as far as these stand for the model that is learned from all rows. If
+    these rows have weights w, z is the smallest value with max(w) + (sum of w over rows with a > z) <= delta (sum of w
+    + max(w)), and the new row is one that is drawn in proportion to its weight. Weights above 1 do not make more rows.
 
     The certified boundary tests values of z from the largest to the smallest on n held-out rows. A value with e
     stop-errors passes if P(B <= e) <= 1 - confidence for a binomial B with n trials of probability ``delta``. The last

@@ -104,6 +104,8 @@ class AttentiveRegressor(SumRegressor):
     smallest number with 1 + (number of rows with a larger critical factor) <= delta (n + 1), for n calibration rows.
     The bound is then exact, over the draw of the calibration rows and of the new row. Without calibration rows, each
     fifth of the training rows is measured with a predictor, an order and checkpoints that are learned from the others.
+    If these rows have weights w, c is the smallest number with max(w) + (sum of w over rows with a larger critical
+    factor) <= delta (sum of w + max(w)). Weights above 1 do not make more rows.
 
     References
     ----------

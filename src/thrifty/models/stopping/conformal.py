@@ -17,7 +17,16 @@ which is the ceil((n + 1) (1 - delta))-th smallest of them. If calibration rows 
 where the probability is over the calibration rows and the new row. With n < 1 / delta - 1 rows no c satisfies this, and
 every row is evaluated in full.
 
+If rows have weights w_i, the new row is drawn with probabilities in proportion to its weight w, which is not known. Let
+w_max be the largest weight. Then c is the smallest value with
+
+    w_max + sum {w_i : a_i > c}  <=  delta (sum w_i + w_max)
+
+which implies the same with w for every w <= w_max, and that implies P(a > c) <= delta (Tibshirani et al.). Only ratios
+of weights matter: weights of 1000 do not make more rows.
+
 V. Vovk, A. Gammerman, G. Shafer. Algorithmic Learning in a Random World. 2005.
+R. J. Tibshirani, R. Foygel Barber, E. J. Candès, A. Ramdas. Conformal Prediction Under Covariate Shift. 2019.
 A. N. Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster. Conformal Risk Control. 2022.
 """
 
@@ -41,15 +50,15 @@ def critical_factors(ratios: np.ndarray, errors: np.ndarray) -> np.ndarray:
     return np.where(errors & is_record, ratios, 0.0).max(axis=1, initial=0.0)
 
 
-def conformal_factor(critical: np.ndarray, count: np.ndarray, delta: float) -> float:
+def conformal_factor(critical: np.ndarray, weight: np.ndarray, delta: float) -> float:
     """Return the factor c; infinity if the rows are too few.
 
     Parameters
     ----------
     critical : ndarray of shape (n,)
         Critical factors of the calibration rows.
-    count : ndarray of shape (n,)
-        How often each of these rows counts.
+    weight : ndarray of shape (n,)
+        Weights of these rows.
     delta : float
         Largest rate of errors.
 
@@ -58,9 +67,20 @@ def conformal_factor(critical: np.ndarray, count: np.ndarray, delta: float) -> f
     >>> conformal_factor(np.zeros(5), np.ones(5), 0.1)
     inf
     """
-    allowed = delta * (count.sum() + 1.0) * (1 + ROUNDING) - 1.0
-    if allowed < 0:
+    if are_too_few(weight, delta):
         return np.inf
     order = np.argsort(critical)
-    n_above = count.sum() - np.cumsum(count[order])
-    return float(critical[order][np.argmax(n_above <= allowed)] * (1 + ROUNDING))
+    share = weight[order] / weight.max()
+    above = np.append(np.cumsum(share[:0:-1])[::-1], 0.0)
+    return float(critical[order][np.argmax(above <= _allowed(share, delta))] * (1 + ROUNDING))
+
+
+def are_too_few(weight: np.ndarray, delta: float) -> bool:
+    """Return whether no factor satisfies the bound for calibration rows with these weights."""
+    largest = weight.max(initial=0.0)
+    return largest == 0 or _allowed(weight / largest, delta) < 0
+
+
+def _allowed(share: np.ndarray, delta: float) -> float:
+    """Return the largest sum over rows with a > c, given weights as shares of the largest weight."""
+    return delta * (share.sum() + 1.0) * (1 + ROUNDING) - 1.0

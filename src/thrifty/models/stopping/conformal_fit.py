@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 
 from thrifty.models.forests.converters import is_fitted
 from thrifty.models.rows import Rows
-from thrifty.models.stopping.conformal import conformal_factor, critical_factors
+from thrifty.models.stopping.conformal import are_too_few, conformal_factor, critical_factors
 from thrifty.models.stopping.term_sample import evenly_spaced
 from thrifty.models.stopping.terms import KernelTerms
 
@@ -41,25 +41,25 @@ def fit_conformal_factor(model: "Attentive", rows: Rows, calibration: Any) -> fl
     if calibration is not None:
         critical = critical_factors(*model._ratios_and_errors(model.chain_, calibration))
         return conformal_factor(critical, np.ones(len(critical)), model.delta)
-    if model.delta * (rows.weight.sum() + 1.0) < 1.0:
+    if are_too_few(rows.weight, model.delta):
         return np.inf
     return conformal_factor(*cross_fitted_factors(model, rows), model.delta)
 
 
 def cross_fitted_factors(model: "Attentive", rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return the critical factors of training rows by chains learned without them, and how often each row counts."""
+    """Return the critical factors of training rows by chains learned without them, and the weight of each row."""
     learner = copy(model)
     learner.estimator = _unfitted(model.estimator)
     _refuse_terms_by_number(model, learner.estimator)
-    folds, critical, count = model._folds(rows, N_FOLDS), [np.empty(0)], [np.empty(0)]
+    folds, critical, weight = model._folds(rows, N_FOLDS), [np.empty(0)], [np.empty(0)]
     max_rows = int(max(ENOUGH_ROWS, ENOUGH_ERRORS / model.delta)) // N_FOLDS
     for fold in np.unique(folds[folds >= 0]):
         held_out = np.flatnonzero(folds == fold)
         held_out = held_out[evenly_spaced(held_out.size, max_rows)]
         learner._learn_chain(rows.take(folds != fold))
         critical.append(critical_factors(*learner._ratios_and_errors(learner.chain_, rows.X[held_out])))
-        count.append(rows.weight[held_out])
-    return np.concatenate(critical), np.concatenate(count)
+        weight.append(rows.weight[held_out])
+    return np.concatenate(critical), np.concatenate(weight)
 
 
 def _unfitted(estimator: Any) -> Any:

@@ -200,7 +200,10 @@ def refuse_bad_parameters(model: SumEstimator) -> None:
 
 def finite_rows(model: SumEstimator, X: Any, name: str) -> Any:
     """Check rows of which every value is read: unlike rows to predict, they must not have infinities."""
-    X = model._checked(X)
+    try:
+        X = model._checked(X)
+    except ValueError as error:
+        raise ValueError(f"{type(model).__name__}: {name} is not valid as X. {error}") from error
     assert_all_finite(X, allow_nan=True, estimator_name=type(model).__name__, input_name=name)
     return X
 
