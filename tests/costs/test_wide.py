@@ -124,8 +124,10 @@ def test_a_dense_matrix_of_units_is_refused(wide):
 
 def test_long_chains_of_required_features_are_refused():
     requires = {j: [j - 1] for j in range(1, 10_000)}
-    with pytest.raises(CostError, match="features require more than 10000000 units through other features"):
+    with pytest.raises(CostError, match="features require more than 10000000 units or features through other"):
         CostModel(np.ones(10_000), requires=requires)
+    with pytest.raises(CostError, match="features require more than 10000000 units or features through other"):
+        CostModel([1.0, *[None] * 9_999], requires=requires)
 
 
 def test_one_row_through_a_fitted_model():

@@ -143,6 +143,18 @@ def test_the_predictor_of_a_loaded_model(tmp_path):
         expected = model.estimator_.decision_function(X)
         np.testing.assert_allclose(twin.estimator_.decision_function(X), expected, atol=1e-9)
         np.testing.assert_array_equal(twin.estimator_.predict(X), model.estimator_.predict(X))
+        for other in (X[:, :2], np.hstack([X, X]), X[:, 0]):
+            with pytest.raises(ValueError, match=r"FullPredictor: X has shape .*; expected \(n, 5\)"):
+                twin.estimator_.decision_function(other)
+
+
+def test_the_data_classifier_of_a_loaded_model(tmp_path):
+    """A machine of several classes has ties between votes, which go to the first class."""
+    model, X = fitted(dynamic(classifier=SVC(), masked_training=False), n_classes=4)
+    twin, rows = load(save(model, tmp_path / "m")), np.random.default_rng(0).normal(size=(400, X.shape[1]))
+    votes = np.rint(model.classifier_.decision_function(rows))
+    assert (np.sort(votes)[:, -1] == np.sort(votes)[:, -2]).any()
+    np.testing.assert_array_equal(twin.classifier_.predict(rows), model.classifier_.predict(rows))
 
 
 def test_a_loaded_model_can_be_fitted_again(tmp_path):
@@ -154,6 +166,8 @@ def test_a_loaded_model_can_be_fitted_again(tmp_path):
         expected = model.estimator_.decision_function(X)
         np.testing.assert_allclose(again.estimator_.decision_function(X), expected, atol=1e-9)
         assert (again.predict(X) == model.estimator_.predict(X)).mean() > 0.9
+        with pytest.raises(ValueError, match="estimator was fitted on 5 columns, X has 10"):
+            clone(again).set_params(costs=None).fit(np.hstack([X, X]), y)
 
 
 def test_objects_of_scikit_learn_need_trust(tmp_path):

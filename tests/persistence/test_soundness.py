@@ -20,6 +20,7 @@ from thrifty import (
     EarlyExitRanker,
     Forest,
     GreedyMiserRanker,
+    StaticSelectionClassifier,
 )
 from thrifty.exceptions import ModelFileError
 from thrifty.persistence import load, save
@@ -42,6 +43,8 @@ def saved(models, heart, table_model, tmp_path_factory):
         "table": table_model,
         "converted": Forest.from_model(RandomForestClassifier(3, max_depth=2).fit(X, X[:, 2])).with_costs(costs),
         "linear chain": AttentiveClassifier(costs=costs).fit(X, y),
+        "wrapped chain": AttentiveClassifier(SVC().fit(X[:60], y[:60]), costs=costs).fit(X, y),
+        "queue": StaticSelectionClassifier(costs=costs, ranking="weight_per_cost", n_factors=2).fit(X, y),
         "tree chain": AttentiveClassifier(GradientBoostingClassifier(n_estimators=3), costs=costs).fit(X, y),
         "random forest": dynamic(RandomForestClassifier(2, max_depth=2, random_state=0)).fit(X, y),
         "boosting": dynamic(GradientBoostingClassifier(n_estimators=2, max_depth=2)).fit(X, y),
@@ -121,6 +124,11 @@ UNSOUND = [
     ("chain", "chain_.checkpoints.first", lambda _: -1, "first is -1"),
     ("chain", "chain_.boundary.lower", shorter, "upper has shape"),
     ("linear chain", "chain_.terms.ids", put(99), "ids of a chain"),
+    ("wrapped chain", "estimator.terms.ids", put(10**6), "ids of a chain"),
+    ("wrapped chain", "estimator.terms.fill", lambda _: None, "fill of a chain"),
+    ("wrapped chain", "estimator.classes_", lambda _: np.arange(3), "scores of other classes"),
+    ("queue", ".queue_", lambda queue: [["nothing"], *queue], "queue is not a list of its factors"),
+    ("queue", ".queue_", lambda queue: [queue[0], queue[0]], "queue is not a list of its factors"),
     ("tree chain", "terms.forest.n_features", lambda _: 12, "forest"),
     ("policy", "factors_.groups", lambda _: 5, "groups is 5; expected a list"),
     ("policy", "factors_.groups", lambda groups: [[-1], *groups[1:]], r"groups\[0\]\[0\] is -1"),

@@ -25,7 +25,7 @@ from thrifty.exceptions import CostError
 _KERNEL_MIN_CELLS = 20_000  # for smaller masks, importing Numba takes longer than it saves
 _BLOCK_CELLS = 2**20  # bounds the memory of intermediate arrays
 _DENSE_CELLS = 2**22  # up to this size, a dense matrix of shared units is faster than a sparse one
-_MAX_INHERITED = 10_000_000  # pairs of a feature and a unit that it requires through other features
+_MAX_INHERITED = 10_000_000  # units or features that all features together require through others
 
 
 class Units:
@@ -141,13 +141,15 @@ def marks_of(*lists: Iterable[Sequence[int]], shape: tuple[int, int]) -> csr_arr
 
 def _with_required(declared: Declaration, n_units: np.ndarray) -> Iterator[list[int]]:
     """Yield each feature together with all features that it requires; `n_units` counts their direct units."""
+    n_direct = np.array([len(required) for required in declared.requires])
     n_inherited = 0
     for feature, required in enumerate(declared.requires):
         others = declared.required_by(feature)[1] if required else set()
-        n_inherited += int(n_units[list(others)].sum())
+        found = list(others)
+        n_inherited += max(int(n_units[found].sum()), len(found), int(n_direct[found].sum()))
         if n_inherited > _MAX_INHERITED:
             raise CostError(
-                f"requires: features require more than {_MAX_INHERITED} units through other features. "
+                f"requires: features require more than {_MAX_INHERITED} units or features through other features. "
                 "Shorten the chains of features that require each other."
             )
         yield sorted({feature, *others})

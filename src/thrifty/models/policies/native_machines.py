@@ -96,6 +96,15 @@ class KernelClassifier(NativeClassifier):
             return decisions[:, 0]
         return _ovr_decision_function(decisions < 0, -decisions, len(self.classes_))
 
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class with the most votes of pairs; the first of them, as scikit-learn does by default."""
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return super().predict(X)
+        first, second = np.triu_indices(n_classes, 1)
+        winner = np.where(self.machine.decisions(self._checked(X)) > 0, first, second)
+        return self.classes_[(winner[:, :, None] == np.arange(n_classes)).sum(axis=1).argmax(axis=1)]
+
 
 @stored(machine=Structure(Machine))
 class KernelRegressor(NativeModel):

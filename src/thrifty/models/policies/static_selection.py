@@ -20,6 +20,7 @@ from thrifty.models.policies.estimator import (
 from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.meta_features import n_meta_features
 from thrifty.models.policies.policy import queue_policy
+from thrifty.models.soundness import require
 from thrifty.stored import FeatureId, ListOf, TupleOf, stored
 
 
@@ -79,6 +80,14 @@ class StaticSelection(PolicyEstimator):
             read[[ids.index(feature) for feature in step]] = True
         summary = "All rows buy the same columns in the same order; a cap ends the list early."
         return self._outlined(columns, summary, uses=columns.uses(reads) if steps else (), counted_in="step")
+
+    def refuse_unsound(self) -> None:
+        """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
+        super().refuse_unsound()
+        ids = self._feature_ids()
+        groups = {tuple(ids[column] for column in group) for group in self.factors_.groups}
+        bought = set(self.queue_)
+        require(bought <= groups and len(bought) == len(self.queue_), "its queue is not a list of its factors")
 
     def _refuse_bad_parameters(self) -> None:
         known = self.ranking in ("forward", "weight_per_cost")

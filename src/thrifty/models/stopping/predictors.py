@@ -38,6 +38,9 @@ def read_terms(
         If the predictor is not a sum of terms.
     """
     if isinstance(estimator, FullPredictor):
+        if estimator.n_features_in_ != n_features:
+            fitted_on = f"estimator was fitted on {estimator.n_features_in_} columns"
+            raise PredictorError(f"{fitted_on}, X has {n_features}. Pass the same columns.")
         return estimator.terms
     fill = None if accepts_nan(estimator) else means
     scaling, predictor = _unwrap(estimator, n_features)

@@ -15,7 +15,7 @@ MAX_CELLS = 2**28  # of the table of the features that each term or checkpoint r
 
 def refuse_unsound_chain(chain: "Chain", n_features: int) -> None:
     """Raise ValueError unless every index is valid and every length that of the other parts."""
-    _refuse_unsound_terms(chain.terms, n_features)
+    refuse_unsound_terms(chain.terms, n_features)
     n_scores, n_terms, n_checkpoints = *chain.terms.weights.shape, len(chain.checkpoints)
     _require(np.shape(chain.prior) == (n_scores,), "prior", f"{n_scores} numbers")
     _require(len(chain.order) == len(chain.evaluation_costs) == n_terms, "order", f"{n_terms} terms")
@@ -31,7 +31,8 @@ def refuse_unsound_chain(chain: "Chain", n_features: int) -> None:
         before = each.n_terms
 
 
-def _refuse_unsound_terms(terms: Terms, n_features: int) -> None:
+def refuse_unsound_terms(terms: Terms, n_features: int) -> None:
+    """Raise ValueError unless every index is valid and every length fits this number of columns."""
     n_scores, n_terms = terms.weights.shape
     _require(np.shape(terms.intercept) == (n_scores,), "intercept", f"{n_scores} numbers")
     filled = isinstance(terms, TreeTerms) if terms.fill is None else terms.fill.shape == (n_features,)

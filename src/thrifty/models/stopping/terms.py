@@ -75,6 +75,11 @@ class Terms(Rebuilt, ABC):
         return self.weights.shape[1]
 
     @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of columns of X."""
+
+    @property
     def n_ids(self) -> int:
         """Number of terms of the predictor, including those without weight."""
         return self.n_terms
@@ -140,9 +145,14 @@ class LinearTerms(Terms):
         return cls(coef[:, columns], intercept, columns, fill)
 
     @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return 0 if self.fill is None else len(self.fill)
+
+    @property
     def n_ids(self) -> int:
         """Number of columns."""
-        return len(self.fill)  # type: ignore[arg-type]
+        return self.n_features
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
         """Return the rows unchanged: `evaluate` replaces NaN in the columns that it reads."""
@@ -198,6 +208,11 @@ class KernelTerms(Terms):
         self._padded = padded(vectors)
         self._squares = np.einsum("ij,ij->i", self._padded, self._padded)
 
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return self.vectors.shape[1]
+
     def prepare(self, X: np.ndarray) -> np.ndarray:
         """Replace NaN, and scale and pad the rows."""
         if np.isnan(X).any():
@@ -246,6 +261,11 @@ class TreeTerms(Terms):
         """Return the terms of a forest; each output is added to one of the scores."""
         weights = (forest.score_of == np.arange(len(forest.base))[:, None]).astype(float)
         return cls(forest, scaling, weights, forest.base.copy(), np.arange(forest.n_outputs), fill)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return self.forest.n_features
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
         """Replace NaN and scale the rows."""
