@@ -58,7 +58,10 @@ def _fitted_map(estimator: Any, X: np.ndarray, rows: Rows) -> BoostedFeatureMap:
         # Some forests do not accept classes that are strings.
         y = np.unique(rows.y, return_inverse=True)[1] if is_classifier(estimator) else rows.y
         given = clone(given).fit(X, y, sample_weight=rows.weight)
-    feature_map = given if isinstance(given, BoostedFeatureMap) else BoostedFeatureMap(given)
+    try:
+        feature_map = given if isinstance(given, BoostedFeatureMap) else BoostedFeatureMap(given)
+    except TypeError as error:
+        raise TypeError(f"{type(estimator).__name__}: feature_map cannot be used. {error}") from error
     _refuse_other_columns(estimator, feature_map.forest)
     return feature_map
 
