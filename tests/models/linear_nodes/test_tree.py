@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reference.linear_tree import path_units, walk
-from thrifty.costs import CostModel
+from thrifty.costs import CostModel, Ledger
 from thrifty.models.linear_nodes.session import TreeSession
 from thrifty.models.linear_nodes.tree import LinearNode, LinearTree
 from thrifty.models.session import Acquire
@@ -55,6 +55,21 @@ def random_tree(seed, n_scores=1, max_nodes=25):
 def run(tree, X, cap):
     scores, exits = tree.run(X, cap)
     return scores, tree.acquired_at(exits), tree.spent_at(exits), exits
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_cost_of_a_step_is_that_of_its_unpaid_prices(seed):
+    _, _, costs, tree = random_tree(seed)
+    for k, parent in enumerate(tree.parent):
+        ledger = Ledger(costs, [] if parent < 0 else tree.holds(parent))
+        assert tree.step_cost[k] == ledger.price_of(tree.buys(k))
+
+
+def test_many_nodes_times_many_prices_are_refused():
+    costs = CostModel([1.0], bundles={f"b{k}": ([0], 1.0) for k in range(60_000)})
+    chain = [LinearNode([], [[]], [0.0], [], 0.0, 0.0, k + 1, k + 1) for k in range(5_000)]
+    with pytest.raises(ValueError, match="a tree has 5000 nodes, 1 features and 60001 prices"):
+        LinearTree(chain, [0.0], costs)
 
 
 @pytest.mark.parametrize("n_scores", [1, 3])

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thrifty.costs import CostModel, Ledger
+from thrifty.costs import CostModel
 from thrifty.kernels.linear_tree import TreeArrays, walk_rows, weigh
 from thrifty.kernels.threads import over_rows
 from thrifty.models.session import Feature
@@ -25,7 +25,7 @@ from thrifty.stored import Array, Lengths, Structure, stored
 
 ROOT, END = 0, -1
 MAX_NODES = 2**16
-MAX_CELLS = 2**28  # of the table of the features that a row holds at each node
+MAX_CELLS = 2**28  # of the tables of the features that a row holds, and the prices that it has paid, at each node
 STORED = (
     "scores",
     "score_intercept",
@@ -132,7 +132,7 @@ class LinearTree:
     """
 
     def __init__(self, nodes: Sequence[LinearNode], prior: Any, cost_model: CostModel, fill: Any = None):
-        refuse_too_large(len(nodes), cost_model.n_features)
+        refuse_too_large(len(nodes), cost_model)
         self.upper = np.array([node.upper for node in nodes], dtype=np.int64)
         self.lower = np.array([node.lower for node in nodes], dtype=np.int64)
         self.threshold = np.array([node.threshold for node in nodes], dtype=float)
@@ -276,13 +276,13 @@ class LinearTree:
 
     def _compute_costs(self, cost_model: CostModel) -> None:
         self._node_acquires = np.zeros((self.n_nodes + 1, cost_model.n_features), dtype=bool)
-        self.step_cost = np.empty(self.n_nodes)
         for k in range(self.n_nodes):
             self._node_acquires[k] = self._node_acquires[self.parent[k]]  # parent -1 of the root: the empty last line
-            ledger = Ledger(cost_model, np.flatnonzero(self._node_acquires[k]))
-            self.step_cost[k] = ledger.price_of(self.buys(k))
             self._node_acquires[k, self.buys(k)] = True
-        self.path_cost = cost_model.of(self._node_acquires[:-1])
+        units = cost_model._units  # differences of ticks are exact
+        ticks = units.ticks_spent(self._node_acquires)
+        self.path_cost = ticks[:-1] / units.scale
+        self.step_cost = (ticks[:-1] - ticks[self.parent]) / units.scale
 
     def _flatten(self, nodes: Sequence[LinearNode]) -> TreeArrays:
         n_scores = len(self.prior)
@@ -311,7 +311,7 @@ class LinearTree:
         return stored | bought | {"n_held": np.diff(self.arrays.at.astype(np.int64)), "cost_model": self.cost_model}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        refuse_too_large(len(state["upper"]), len(state["fill"]))
+        refuse_too_large(len(state["upper"]), state["cost_model"])
         held, bought = (np.cumsum(state[name])[:-1] for name in ("n_held", "n_bought"))
         columns = (
             np.split(state["buys"], bought),
@@ -329,12 +329,13 @@ class LinearTree:
         return duplicate
 
 
-def refuse_too_large(n_nodes: int, n_features: int) -> None:
+def refuse_too_large(n_nodes: int, cost_model: CostModel) -> None:
     """Raise ValueError if a tree has so many nodes that it could not be built in a few seconds."""
-    if n_nodes > MAX_NODES or n_nodes * n_features > MAX_CELLS:
+    n_features, n_units = cost_model.n_features, len(cost_model.unit_costs)
+    if n_nodes > MAX_NODES or n_nodes * max(n_features, n_units) > MAX_CELLS:
         raise ValueError(
-            f"a tree has {n_nodes} nodes and {n_features} features; expected at most {MAX_NODES} nodes, and at most "
-            f"{MAX_CELLS} nodes times features"
+            f"a tree has {n_nodes} nodes, {n_features} features and {n_units} prices; expected at most {MAX_NODES} "
+            f"nodes, and at most {MAX_CELLS} nodes times features or prices"
         )
 
 
