@@ -122,6 +122,12 @@ def test_a_dense_matrix_of_units_is_refused(wide):
     assert wide.sparse_requirement.shape == (WIDTH, len(wide.unit_names))
 
 
+def test_many_derived_features_of_many_units_are_refused():
+    costs = CostModel([1.0], bundles={f"b{k}": ([0], 1.0) for k in range(10_000)})
+    with pytest.raises(CostError, match="derived features need 40004000 units; expected at most 33554432"):
+        costs.derive([[0]] * 4_000, 0.0)
+
+
 def test_long_chains_of_required_features_are_refused():
     requires = {j: [j - 1] for j in range(1, 10_000)}
     with pytest.raises(CostError, match="features require more than 10000000 units or features through other"):

@@ -19,6 +19,8 @@ from thrifty.costs.errors import format_value
 from thrifty.costs.units import Units, marks_of
 from thrifty.exceptions import CostError
 
+_MAX_NEEDED = 2**25  # pairs of a derived feature and a unit that it needs; more would take gigabytes
+
 
 def select(declared: Declaration, features: Any) -> Declaration:
     """Return the declaration of some features.
@@ -145,6 +147,12 @@ def _describe(value: Any) -> str:
 
 
 def _units_as_bundles(units: Units, reads: csr_array, used_names: set[str]) -> tuple[Bundle, ...]:
+    n_needed = int(np.diff(units.requirement.indptr)[reads.indices].sum())
+    if n_needed > _MAX_NEEDED:
+        raise CostError(
+            f"derived features need {n_needed} units; expected at most {_MAX_NEEDED}. Declare fewer bundles, or derive "
+            "fewer features."
+        )
     needs = (reads @ units.requirement).astype(bool).tocsc()
     needs.sort_indices()
     features = needs.indices.tolist()
