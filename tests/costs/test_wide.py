@@ -11,6 +11,7 @@ import pytest
 
 from thrifty import CostModel, CostWeightedL1Regressor
 from thrifty.costs import Ledger
+from thrifty.costs.distinct_names import DistinctNames
 from thrifty.exceptions import CostError
 from thrifty.models.session import drive
 
@@ -120,6 +121,13 @@ def test_a_dense_matrix_of_units_is_refused(wide):
     with pytest.raises(CostError, match=r"requirement would have \d+ cells. Read sparse_requirement instead."):
         _ = wide.requirement
     assert wide.sparse_requirement.shape == (WIDTH, len(wide.unit_names))
+
+
+def test_names_with_many_apostrophes_take_few_steps():
+    used = [CountedName("a" + "'" * k) for k in range(1_000)]
+    names, CountedName.n_comparisons = DistinctNames(used), 0
+    assert {names.add(name) for name in used} == {"a" + "'" * k for k in range(1_000, 2_000)}
+    assert CountedName.n_comparisons < 20_000
 
 
 def test_many_derived_features_of_many_units_are_refused():

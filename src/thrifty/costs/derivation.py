@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from thrifty.costs.declaration import Bundle, Declaration, default_names, parse_name, parse_price, refuse_unordered
+from thrifty.costs.distinct_names import DistinctNames
 from thrifty.costs.errors import format_value
 from thrifty.costs.units import Units, marks_of
 from thrifty.exceptions import CostError
@@ -38,14 +39,14 @@ def select(declared: Declaration, features: Any) -> Declaration:
     return Declaration(
         names=names,
         prices=tuple(declared.prices[column] for column in columns),
-        bundles=_selected_bundles(declared, columns, dropped, {*(names or default_names(len(columns)))}),
+        bundles=_selected_bundles(declared, columns, dropped, DistinctNames(names or default_names(len(columns)))),
         requires=tuple(tuple(sorted(position[column] for column in others)) for others in required),
         unit=declared.unit,
     )
 
 
 def _selected_bundles(
-    declared: Declaration, columns: Sequence[int], dropped: Sequence[Set[int]], used_names: set[str]
+    declared: Declaration, columns: Sequence[int], dropped: Sequence[Set[int]], names: DistinctNames
 ) -> tuple[Bundle, ...]:
     """Return the bundles of a selection: the declared ones, and one for each price of a dropped feature.
 
@@ -65,7 +66,7 @@ def _selected_bundles(
     bundles = []
     for name, old_members, price in (*declared.bundles, *dropped_prices):
         if members := {k for column in old_members for k in needed_by.get(column, ())}:
-            bundles.append(Bundle(_unused_name(name, used_names), tuple(sorted(members)), price))
+            bundles.append(Bundle(names.add(name), tuple(sorted(members)), price))
     return tuple(bundles)
 
 
@@ -115,7 +116,7 @@ def derive(
     return Declaration(
         names=parsed_names,
         prices=tuple(map(parse_price, prices, repeat("derived feature"), labels)),
-        bundles=_units_as_bundles(units, reads, {*labels}),
+        bundles=_units_as_bundles(units, reads, DistinctNames(labels)),
         requires=((),) * n_derived,
         unit=declared.unit,
     )
@@ -146,7 +147,7 @@ def _describe(value: Any) -> str:
     return f"an array of {value.dtype} {value.shape}" if hasattr(value, "dtype") else format_value(value)
 
 
-def _units_as_bundles(units: Units, reads: csr_array, used_names: set[str]) -> tuple[Bundle, ...]:
+def _units_as_bundles(units: Units, reads: csr_array, names: DistinctNames) -> tuple[Bundle, ...]:
     n_needed = int(np.diff(units.requirement.indptr)[reads.indices].sum())
     if n_needed > _MAX_NEEDED:
         raise CostError(
@@ -158,7 +159,7 @@ def _units_as_bundles(units: Units, reads: csr_array, used_names: set[str]) -> t
     features = needs.indices.tolist()
     members = [tuple(features[first:last]) for first, last in pairwise(needs.indptr.tolist())]
     return tuple(
-        Bundle(_unused_name(name, used_names), those, cost)
+        Bundle(names.add(name), those, cost)
         for name, cost, those in zip(units.names, units.costs.tolist(), members, strict=True)
         if those
     )
@@ -173,11 +174,3 @@ def _one_per_feature(values: Any, n_features: int, argument: str) -> list[Any]:
             "Pass one entry per derived feature."
         )
     return repeated
-
-
-def _unused_name(name: str, used_names: set[str]) -> str:
-    """Append apostrophes until the name is unused, and add it to the used names."""
-    while name in used_names:
-        name += "'"
-    used_names.add(name)
-    return name

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from thrifty.costs import CostModel
+from thrifty.costs.distinct_names import DistinctNames
 from thrifty.models.derived import Derivation, DerivedColumns
 from thrifty.models.session import Feature
 from thrifty.models.soundness import require
@@ -151,12 +152,8 @@ class TableEncoder(DerivedColumns):
     @property
     def labels(self) -> list[str]:
         """The names of the derived columns, which are distinct."""
-        taken: dict[str, None] = {}
-        for label in (label for field in self.fields_ for label in field.labels):
-            while label in taken:
-                label += "'"
-            taken[label] = None
-        return list(taken)
+        names = DistinctNames()
+        return [names.add(label) for field in self.fields_ for label in field.labels]
 
     @cached_property
     def place_of(self) -> dict[Feature, tuple[int, int]]:
