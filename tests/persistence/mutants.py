@@ -6,6 +6,7 @@ As a program, it loads mutants of each file and predicts with those that load. A
 """
 
 import json
+import pickle
 import resource
 import signal
 import sys
@@ -16,9 +17,11 @@ from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 
 from persistence.opened import closed, open_model, sealed
 from thrifty.exceptions import ModelFileError
+from thrifty.models.base import BudgetedEstimator
 from thrifty.models.session import Acquire
 from thrifty.persistence import load
 from thrifty.persistence.manifest import Manifest
@@ -188,7 +191,9 @@ def _with_other_shape(array, random):
 
 
 def use(model, X):
-    """Predict with a model in every way that calls a kernel."""
+    """Describe and copy a model, and predict with it in every way that calls a kernel."""
+    for describe in (repr, BudgetedEstimator.outline, pickle.dumps, clone):
+        describe(model)
     for cap in (None, 0.0, 4.0):
         acquisition = model.acquire(X, cap)
         assert acquisition.acquired.shape == X.shape
