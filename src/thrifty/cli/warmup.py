@@ -11,6 +11,7 @@ import typer
 
 N_ROWS, N_FEATURES = 60, 6
 MASKS = (20_000, 2)  # the cost of few masks is computed without a kernel
+N_WIDE = 3_000  # features; with half as many bundles, another kernel computes the cost of masks
 
 
 def warmup() -> None:
@@ -68,6 +69,8 @@ def count_masks() -> None:
     from thrifty import CostModel
 
     CostModel([1.0, 2.0], bundles={"shared": ([0, 1], 1.0)}).of(np.ones(MASKS, dtype=bool))
+    pairs = {f"pair {j}": ([j, j + 1], 1.0) for j in range(0, N_WIDE, 2)}
+    CostModel(np.ones(N_WIDE), bundles=pairs).of(np.ones((20, N_WIDE), dtype=bool))
 
 
 def evaluate_trees() -> None:
