@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thrifty.models.boosting.binning import MAX_BINS, Bins
 from thrifty.models.boosting.class_tree import ClassTreeGrower
-from thrifty.models.boosting.growth import Grower, Limits
-from thrifty.models.boosting.payments import EnsemblePayments
 from thrifty.models.forests.forest import LEAF, Tree
+from thrifty.models.growing.binning import MAX_BINS, Bins
+from thrifty.models.growing.growth import Grower, Limits
+from thrifty.models.growing.payments import EnsemblePayments
 
 MIN_ERROR = 1e-10  # least error of a tree; the weight of a tree without errors would be infinite
 

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 
 from thrifty.costs import CostModel
 from thrifty.metrics.scoring import QUERY_METRICS, query_metric
-from thrifty.models.boosting.binning import Bins, Codes, check_categories
-from thrifty.models.boosting.losses import Loss
+from thrifty.models.growing.binning import Bins, Codes, check_categories
+from thrifty.models.growing.losses import Loss
 from thrifty.models.parameters import is_whole
 from thrifty.models.rows import Rows
 

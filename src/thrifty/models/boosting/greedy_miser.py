@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thrifty.models.boosting.binning import MAX_BINS
 from thrifty.models.boosting.greedy_miser_estimator import GreedyMiserEstimator
-from thrifty.models.boosting.losses import LambdaRank, LogLoss, Loss, SoftmaxLoss, SquaredError
+from thrifty.models.growing.binning import MAX_BINS
+from thrifty.models.growing.losses import LambdaRank, LogLoss, Loss, SoftmaxLoss, SquaredError
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRanker, BudgetedRegressor
 
 MAX_LABEL = 63  # the gain of a document is 2^label - 1

@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.base import clone
 
 from thrifty.metrics.scoring import query_metric
-from thrifty.models.boosting.binning import MAX_BINS
 from thrifty.models.boosting.coded_rows import CodedRows, code_rows, generator_of
-from thrifty.models.boosting.growth import Limits
-from thrifty.models.boosting.losses import Loss
-from thrifty.models.boosting.payments import PAYMENTS
 from thrifty.models.boosting.rounds import Plan, Rounds, boost
 from thrifty.models.derived import Derivation
 from thrifty.models.forests.estimator import ForestEstimator
+from thrifty.models.growing.binning import MAX_BINS
+from thrifty.models.growing.growth import Limits
+from thrifty.models.growing.losses import Loss
+from thrifty.models.growing.payments import PAYMENTS
 from thrifty.models.held_out import given_rows, hold_out
 from thrifty.models.parameters import ascending_cost_weights, is_flag, is_number, is_whole
 from thrifty.models.progress import progress

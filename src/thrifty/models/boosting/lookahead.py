@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from thrifty.models.boosting.payments import Payments
+from thrifty.models.growing.payments import Payments
 
 Saving = Callable[[np.ndarray], float]  # decrease of the loss per row by trees that may split on these features
 

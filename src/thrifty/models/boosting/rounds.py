@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thrifty.models.boosting.coded_rows import CodedRows
-from thrifty.models.boosting.grown_tree import GrownTree
-from thrifty.models.boosting.growth import Grower, Limits
 from thrifty.models.boosting.lookahead import Lookahead
-from thrifty.models.boosting.payments import PAYMENTS, Payments
 from thrifty.models.forests.forest import LEAF, Forest, Tree
+from thrifty.models.growing.grown_tree import GrownTree
+from thrifty.models.growing.growth import Grower, Limits
+from thrifty.models.growing.payments import PAYMENTS, Payments
 
 
 @dataclass(frozen=True)

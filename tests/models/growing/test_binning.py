@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from thrifty.kernels.histograms import MISSING, OTHER
-from thrifty.models.boosting.binning import Bins
+from thrifty.models.growing.binning import Bins
 
 PLAIN = np.zeros(1, dtype=bool)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reference.greedy_miser import lambdas
-from thrifty.models.boosting.losses import LambdaRank, LogLoss, SoftmaxLoss, SquaredError
+from thrifty.models.growing.losses import LambdaRank, LogLoss, SoftmaxLoss, SquaredError
 
 N = 30
 EVERYTHING = slice(None)

@@ -6,7 +6,7 @@
               1/2 * (G_l^2 / (H_l + r) + G_r^2 / (H_r + r) - G^2 / (H + r)), with the sums G of gradients and H of
               Hessians of the left child, the right child and the node, and the L2 regularization r
     W         weight of all rows that the tree is grown on
-    penalty   rate * price of the feature, in loss per row; see `thrifty.models.boosting.payments`
+    penalty   rate * price of the feature, in loss per row; see `thrifty.models.growing.payments`
 
 Every node keeps the best split of each feature, not only the best split of all. When a purchase makes a feature free,
 the net gains of all nodes that can still be split are updated at once, without reading the data again.
@@ -31,9 +31,9 @@ from thrifty.kernels.histograms import (
     take_away,
 )
 from thrifty.kernels.threads import over_rows
-from thrifty.models.boosting.binning import Bins, Codes
-from thrifty.models.boosting.grown_tree import GrownTree, TreeNodes
-from thrifty.models.boosting.payments import NoPayments, Payments
+from thrifty.models.growing.binning import Bins, Codes
+from thrifty.models.growing.grown_tree import GrownTree, TreeNodes
+from thrifty.models.growing.payments import NoPayments, Payments
 
 CELLS_PER_THREAD = 50_000  # a thread pays off if it has at least this many codes to add to histograms
 INDEPENDENT_SPLITS = 16  # of one feature, approximately: neighbouring thresholds have almost the same gain

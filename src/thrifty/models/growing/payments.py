@@ -184,7 +184,7 @@ class RowPayments(Payments):
 
 
 class NoPayments:
-    """Payments if all features are free. `Lookahead` uses it to find how much loss a tree could save."""
+    """Payments if all features are free, for example to find how much loss a tree could save."""
 
     def __init__(self, weight: np.ndarray, n_features: int):
         self.weight, self._zeros = weight, np.zeros(n_features)
