@@ -6,8 +6,8 @@ from sklearn.linear_model import LogisticRegression
 
 from reference.policies import Problem
 from thrifty import CostModel
+from thrifty.models.factors import Factors
 from thrifty.models.policies.data_model import Scores
-from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.rollout import Rollout
 
 COSTS = CostModel([1.0, 2.5, 0.6, 4.0, 0.7, 3.0, 1.3], bundles={"panel": ((1, 3, 4), 2.2), "scan": ((4, 5), 6.1)})

@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeRegressor
 from models.policies.learned_scores import learning
 from reference.policies import Problem, coach_action, dagger, follow, greedy_path, oracle_action, value_meta_features
 from thrifty import CostModel, DynamicSelectionRegressor, StaticSelectionRegressor, TableModel
+from thrifty.models.factors import Factors
 from thrifty.models.policies.data_model import PredictedScores, Scores, encode
-from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.oracle import guided_actions
 from thrifty.models.policies.rewards import Reward
 from thrifty.models.policies.rollout import Rollout

@@ -7,8 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from reference.policies import class_scores, cost, meta_features
 from thrifty import CostModel
+from thrifty.models.factors import Factors
 from thrifty.models.policies.data_model import PredictedScores, Scores, Standardiser, encode
-from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.rollout import Rollout
 
 

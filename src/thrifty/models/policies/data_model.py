@@ -13,7 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model._base import LinearClassifierMixin, LinearModel
 
 from thrifty.kernels.policies import add_factors
-from thrifty.models.policies.factors import Factors
+from thrifty.models.factors import Factors
 from thrifty.models.policies.native_bases import LinearClassifier, LinearRegressor, NativeModel
 from thrifty.models.policies.native_models import NOT_NATIVE, native
 from thrifty.stored import Array, ListOf, OrForeign, Structure, Whole, stored

@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from thrifty.kernels.threads import n_threads
+from thrifty.models.factors import Factors
 from thrifty.models.policies.data_model import Scores
-from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.rollout import Rollout
 from thrifty.models.policies.tasks import Task
 from thrifty.models.rows import Rows

@@ -2,7 +2,7 @@
 
 He He, H. Daumé III, J. Eisner. Cost-sensitive Dynamic Feature Selection. ICML workshop on Inferning, 2012.
 
-    factors.py          groups of features               rewards.py           what the oracle maximises
+    ../factors.py       groups of features               rewards.py           what the oracle maximises
     distinct_rows.py    merged rows, folds               oracle.py            actions of oracle and coach
     tasks.py            classes or numbers               training_states.py   training set of the policy
     data_model.py       scores of masked rows            imitation.py         DAgger and Coaching

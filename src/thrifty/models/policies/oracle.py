@@ -27,9 +27,9 @@ from sklearn.utils.validation import check_is_fitted
 from thrifty.costs import CostModel
 from thrifty.kernels.policies import guide
 from thrifty.kernels.threads import over_rows
+from thrifty.models.factors import Factors
 from thrifty.models.parameters import is_number
 from thrifty.models.policies.data_model import LinearScores, Scores
-from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.rewards import Reward, refuse_unless_margin
 from thrifty.models.policies.rollout import Rollout
 from thrifty.models.policies.tasks import Classification

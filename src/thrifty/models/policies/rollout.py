@@ -9,8 +9,8 @@ A policy sees the masked row and the meta-features (`thrifty.models.policies.met
 
 import numpy as np
 
+from thrifty.models.factors import Factors
 from thrifty.models.policies.data_model import Scores
-from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.meta_features import StateSummary, meta_features, summarise
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from thrifty.models.factors import Factors
 from thrifty.models.policies.data_model import LinearScores, PredictedScores, Scores
-from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.policy import LinearPolicy, Policy, PredictedPolicy
 from thrifty.models.soundness import require
 

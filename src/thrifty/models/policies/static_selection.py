@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from thrifty.models.factors import Factors
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.parameters import is_number
 from thrifty.models.policies.data_model import LinearScores
@@ -17,7 +18,6 @@ from thrifty.models.policies.estimator import (
     refuse_bad_parameters,
     refuse_unless_whole,
 )
-from thrifty.models.policies.factors import Factors
 from thrifty.models.policies.meta_features import n_meta_features
 from thrifty.models.policies.policy import queue_policy
 from thrifty.models.soundness import require

@@ -1,8 +1,8 @@
 """Factors: groups of features that are bought together, and their prices.
 
-A factor is a bundle whose members have no price of their own (a descriptor, a block of pixels), or a single feature. In
-this package, columns are sorted by factor, so that the contribution of a factor to a score is a dot product over
-adjacent columns. With flags, each factor is followed by a column that tells whether the row has the factor.
+A factor is a bundle whose members have no price of their own (a descriptor, a block of pixels), or a single feature.
+Columns can be sorted by factor, so that the contribution of a factor to a linear score is a dot product over adjacent
+columns. With flags, each factor is followed by a column that tells whether the row has the factor.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ class Factors(Rebuilt):
     Examples
     --------
     >>> from thrifty.costs import CostModel
-    >>> from thrifty.models.policies.factors import Factors
+    >>> from thrifty.models.factors import Factors
     >>> blood = CostModel({"age": 1.0, "hdl": None, "ldl": None}, bundles={"panel": (["hdl", "ldl"], 8.0)})
     >>> Factors.of(blood, None, owner="example").groups
     ((0,), (1, 2))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from thrifty import CostModel
-from thrifty.models.policies.factors import Factors
+from thrifty.models.factors import Factors
 
 PRICED = CostModel([1.0, 2.5, 0.0, 4.0, 0.7], bundles={"panel": ((1, 3), 2.2), "scan": ((3, 4), 6.1)})
 IMAGE = CostModel(
