@@ -33,6 +33,7 @@ from thrifty.datasets.catalog import (
     load_usps,
     load_wdbc,
 )
+from thrifty.datasets.cube import make_cube, make_cube_nm
 from thrifty.datasets.heart import load_heart
 from thrifty.datasets.synthetic import make_ltr, make_ltr_skewed, make_quadrants, skew_ranking
 
@@ -65,6 +66,8 @@ __all__ = [
     "load_thyroid",
     "load_usps",
     "load_wdbc",
+    "make_cube",
+    "make_cube_nm",
     "make_ltr",
     "make_ltr_skewed",
     "make_quadrants",
