@@ -1,0 +1,37 @@
+"""Figures of a method on a problem, by seed."""
+
+from collections.abc import Callable
+
+from benchmarks.adaptive.contenders import FULL
+from benchmarks.adaptive.measure import QUARTER, Curve
+from benchmarks.adaptive.results import Results
+
+ENOUGH = 0.99  # of the accuracy of the full model
+
+
+def areas(results: Results, problem: str, method: str, share: float = 1.0) -> dict[int, float]:
+    """Return the area under the curve of each seed, up to a share of the cost of all columns."""
+    return _by_seed(results, problem, method, lambda curve: curve.area(share))
+
+
+def first_quarters(results: Results, problem: str, method: str) -> dict[int, float]:
+    """Return the area over the first quarter of the cost of all columns, for each seed."""
+    return areas(results, problem, method, QUARTER)
+
+
+def scores_at(results: Results, problem: str, method: str, spend: float, score: str = "accuracy") -> dict[int, float]:
+    """Return the score at a mean spend, for each seed."""
+    return _by_seed(results, problem, method, lambda curve: curve.at(spend), score)
+
+
+def spends_for_enough(results: Results, problem: str, method: str) -> dict[int, float]:
+    """Return the mean spend that reaches 99% of the full model's accuracy, for each seed of both models."""
+    full = {seed: result["points"][0]["accuracy"] for seed, result in results.of(problem, FULL).items()}
+    found = results.of(problem, method)
+    return {seed: Curve.of(found[seed]).spend_for(ENOUGH * full[seed]) for seed in found if seed in full}
+
+
+def _by_seed(
+    results: Results, problem: str, method: str, figure: Callable[[Curve], float], score: str = "accuracy"
+) -> dict[int, float]:
+    return {seed: figure(Curve.of(result, score)) for seed, result in results.of(problem, method).items()}

@@ -1,0 +1,62 @@
+"""Figures of a curve of scores against mean spend.
+
+A curve begins with the most frequent class at spend 0. It follows the straight lines between points that no other point
+dominates, and ends flat: two models mixed at random reach every point on the line between them. This holds for all
+contenders alike. `thrifty.metrics.area_under_cost_curve` measures steps instead, which would favour contenders with
+many points.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.adaptive.results import Result
+from thrifty.metrics import CostCurve
+
+QUARTER = 0.25  # of the cost of all columns
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Corners of a curve: mean spends, ascending, and scores, not descending; and the cost of all columns."""
+
+    spend: np.ndarray
+    score: np.ndarray
+    total: float
+
+    @classmethod
+    def of(cls, result: Result, score: str = "accuracy") -> "Curve":
+        """Return the curve of a result; the points without the score are left out."""
+        points = [(point["spend"], point[score]) for point in result["points"] if score in point]
+        start = result["majority"] if score == "accuracy" else 0.5
+        all_points = CostCurve(*np.array([(0.0, start), *points]).T)
+        corners = all_points.frontier
+        return cls(all_points.spend[corners], all_points.score[corners], result["total"])
+
+    def at(self, spend: float) -> float:
+        """Return the score at a mean spend."""
+        return float(np.interp(spend, self.spend, self.score))
+
+    def area(self, share: float = 1.0) -> float:
+        """Return the mean score over mean spends from 0 to a share of the cost of all columns."""
+        end = share * self.total
+        inside = self.spend < end
+        spend = np.append(self.spend[inside], end)
+        score = np.append(self.score[inside], self.at(end))
+        return float(np.trapezoid(score, spend) / end)
+
+    def spend_for(self, score: float) -> float:
+        """Return the least mean spend that reaches a score; the cost of all columns if nothing does."""
+        above = np.flatnonzero(self.score >= score)
+        if not len(above):
+            return self.total
+        last = above[0]
+        if last == 0:
+            return float(self.spend[0])
+        return float(np.interp(score, self.score[last - 1 : last + 1], self.spend[last - 1 : last + 1]))
+
+
+def mean_and_error(values: list[float]) -> tuple[float, float]:
+    """Return the mean and its standard error, which is NaN for a single value."""
+    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return float(np.mean(values)), float(error)

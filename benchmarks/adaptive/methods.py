@@ -1,0 +1,68 @@
+"""The methods of this package, each under a sweep of settings."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+import thrifty
+from benchmarks.adaptive.points import Points, acquired_point
+from benchmarks.adaptive.problems import Problem
+from thrifty.models.rows import Rows
+from thrifty.models.tables.preparation import learned_encoder
+from thrifty.tuning.candidates import Candidate, sweeps
+from thrifty.tuning.problem import Problem as SearchProblem
+from thrifty.tuning.problem import Task, encoded
+
+ROUNDS = (30, 100, 300)  # of the Greedy Miser; all are prefixes of one fit
+MISER_WEIGHTS = (*np.geomspace(0.3, 3e-5, 13), 0.0)  # of the cost of all columns
+MOST_POINTS = 60  # of the adaptive model
+BUDGET_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)  # promised budgets, in shares of the cost of all columns
+
+
+def adaptive(problem: Problem) -> Points:
+    """Fit the adaptive model once; yield a point per cost weight, and one per promised budget."""
+    model = thrifty.ThriftyClassifier(costs=problem.costs, random_state=problem.seed).fit(problem.X, problem.y)
+    weights = np.asarray(model.cost_weights_, dtype=float)
+    chosen = np.unique(np.linspace(0, len(weights) - 1, min(len(weights), MOST_POINTS)).round().astype(int))
+    for weight in weights[chosen].tolist():
+        yield acquired_point(problem, {"cost_weight": weight}, model.at_cost_weight(weight), problem.X_test)
+    for share in BUDGET_SHARES:
+        budget = share * problem.costs.total
+        yield acquired_point(problem, {"budget": budget}, model.at_budget(budget), problem.X_test)
+
+
+def greedy_miser(problem: Problem, *, charge: str) -> Points:
+    """Yield points of the Greedy Miser for several cost weights and numbers of rounds."""
+    for weight in MISER_WEIGHTS:
+        model = thrifty.GreedyMiserClassifier(
+            costs=problem.costs,
+            charge=charge,
+            cost_weight=weight / problem.costs.total,
+            n_estimators=max(ROUNDS),
+            random_state=problem.seed,
+        )
+        prefixes = model.path(problem.X, problem.y)
+        for n in sorted({min(n, len(prefixes)) for n in ROUNDS}):
+            yield acquired_point(problem, {"cost_weight": weight, "n_estimators": n}, prefixes[n - 1], problem.X_test)
+
+
+def by_name(problem: Problem, *, name: str) -> Points:
+    """Yield the points of a method of `thrifty.tuning.METHODS` under its own sweep."""
+    rows, test = Rows(problem.X, problem.y), Rows(problem.X_test, problem.y_test)
+    encoder = learned_encoder(rows, problem.costs, dict.fromkeys(_columns(problem), "number"))
+    task = Task.BINARY if problem.n_classes == 2 else Task.MULTICLASS
+    search = SearchProblem.of(rows, encoder, problem.costs, task)
+    (sweep,) = sweeps([Candidate(name, name, {})], search, problem.seed)
+    X_test = encoded(test, encoder).X
+    for batch in sweep.batches():
+        for fitted in batch.fit(search):
+            if fitted.error:
+                raise RuntimeError(fitted.error)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield acquired_point(problem, fitted.setting, fitted.model, X_test)
+
+
+def _columns(problem: Problem) -> Any:
+    return problem.costs.names or range(problem.X.shape[1])
