@@ -24,8 +24,8 @@ MOST_TREES = 300  # of a fixed set; early stopping chooses the number
 PATIENCE = 20
 ORDER_TREES = 30  # enough to see which columns a penalised model uses
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 45)  # of fixed sets, and all columns
-COUPLED = np.geomspace(15.0, 0.01, 16)  # penalties, in shares of the number of rows, for all columns together
-LAZY = np.geomspace(30.0, 0.03, 14)  # penalties of a row for all columns together
+COUPLED = np.geomspace(20.0, 0.02, 28)  # penalties, in shares of the number of rows, for all columns together
+LAZY = np.geomspace(30.0, 0.03, 24)  # penalties of a row for all columns together
 
 
 def full_model(problem: Problem) -> Points:
@@ -97,7 +97,7 @@ def _nested_sets(problem: Problem) -> Iterable[np.ndarray]:
 def _order(problem: Problem) -> list[int]:
     """Return the columns in the order in which lower and lower penalties take them, the largest gains first."""
     order: list[int] = []
-    for penalty in np.append(np.geomspace(COUPLED[0], COUPLED[-1], 2 * len(COUPLED)), 0.0):
+    for penalty in np.append(COUPLED, 0.0):
         model = _penalised(problem, "coupled", penalty * len(problem.X), ORDER_TREES)
         gain = model.booster_.feature_importance("gain")
         order += [j for j in np.argsort(-gain, kind="stable").tolist() if gain[j] > 0 and j not in order]

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from benchmarks.adaptive.contenders import FULL
 from benchmarks.adaptive.measure import QUARTER, Curve
 from benchmarks.adaptive.results import Results
@@ -17,6 +19,23 @@ def areas(results: Results, problem: str, method: str, share: float = 1.0) -> di
 def first_quarters(results: Results, problem: str, method: str) -> dict[int, float]:
     """Return the area over the first quarter of the cost of all columns, for each seed."""
     return areas(results, problem, method, QUARTER)
+
+
+def pooled_area(results: Results, problem: str, method: str) -> float:
+    """Return the area under the curve of points that are means over the seeds, one per setting; NaN if they differ.
+
+    A curve keeps the best of its points on the test rows. With few test rows and many points, the best is often best by
+    chance. Means over the seeds reduce this advantage of contenders with many points.
+    """
+    found = list(results.of(problem, method).values())
+    if len({len(result["points"]) for result in found}) != 1:
+        return float("nan")
+    points = [
+        {name: float(np.mean([each[name] for each in same])) for name in ("spend", "accuracy")}
+        for same in zip(*(result["points"] for result in found), strict=True)
+    ]
+    majority = float(np.mean([result["majority"] for result in found]))
+    return Curve.of({**found[0], "points": points, "majority": majority}).area()
 
 
 def scores_at(results: Results, problem: str, method: str, spend: float, score: str = "accuracy") -> dict[int, float]:

@@ -15,7 +15,8 @@ from thrifty.tuning.problem import Problem as SearchProblem
 from thrifty.tuning.problem import Task, encoded
 
 ROUNDS = (30, 100, 300)  # of the Greedy Miser; all are prefixes of one fit
-MISER_WEIGHTS = (*np.geomspace(0.3, 3e-5, 13), 0.0)  # of the cost of all columns
+FEW_CLASSES = 3  # more classes have at most 100 rounds, because a round has a tree for each class
+MISER_WEIGHTS = (*np.geomspace(5.0, 3e-3, 18), 0.0)  # of the cost of all columns
 MOST_POINTS = 60  # of the adaptive model
 BUDGET_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)  # promised budgets, in shares of the cost of all columns
 
@@ -34,17 +35,19 @@ def adaptive(problem: Problem) -> Points:
 
 def greedy_miser(problem: Problem, *, charge: str) -> Points:
     """Yield points of the Greedy Miser for several cost weights and numbers of rounds."""
+    rounds = ROUNDS if problem.n_classes <= FEW_CLASSES else ROUNDS[:2]
     for weight in MISER_WEIGHTS:
         model = thrifty.GreedyMiserClassifier(
             costs=problem.costs,
             charge=charge,
             cost_weight=weight / problem.costs.total,
-            n_estimators=max(ROUNDS),
+            n_estimators=max(rounds),
             random_state=problem.seed,
         )
         prefixes = model.path(problem.X, problem.y)
-        for n in sorted({min(n, len(prefixes)) for n in ROUNDS}):
-            yield acquired_point(problem, {"cost_weight": weight, "n_estimators": n}, prefixes[n - 1], problem.X_test)
+        for n in sorted({min(n, len(prefixes)) for n in rounds}):
+            setting = {"cost_weight": float(weight), "n_estimators": n}
+            yield acquired_point(problem, setting, prefixes[n - 1], problem.X_test)
 
 
 def by_name(problem: Problem, *, name: str) -> Points:

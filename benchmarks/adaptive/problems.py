@@ -2,7 +2,8 @@
 
 Rows are split 80/20 and stratified by class, except:
 
-    cube, cube_nm   10,000 training rows and 10,000 test rows, drawn anew for each seed
+    cube, cube_nm   10,000 training rows and 10,000 test rows, drawn anew for each seed; in cube_nm_last the columns of
+                    the context come last, which should make no difference
     covtype         20,000 training rows and 20,000 test rows of 581,012
     letter          5,000 training rows of 20,000, because 26 classes are slow for every method; the rest are test rows
 """
@@ -10,6 +11,7 @@ Rows are split 80/20 and stratified by class, except:
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -65,8 +67,8 @@ def _stored(seed: int, *, name: str) -> Loaded:
     return datasets.load(name), None, 0.2
 
 
-def _cube(seed: int, *, make: str) -> Loaded:
-    return getattr(datasets, make)(2 * CUBE_ROWS, random_state=seed), CUBE_ROWS, CUBE_ROWS
+def _cube(seed: int, *, make: str, **options: Any) -> Loaded:
+    return getattr(datasets, make)(2 * CUBE_ROWS, random_state=seed, **options), CUBE_ROWS, CUBE_ROWS
 
 
 def _covtype(seed: int) -> Loaded:
@@ -87,8 +89,10 @@ PROBLEMS: dict[str, Callable[[int], Loaded]] = {
     "satimage": partial(_stored, name="satimage"),
     "cube": partial(_cube, make="make_cube"),
     "cube_nm": partial(_cube, make="make_cube_nm"),
+    "cube_nm_last": partial(_cube, make="make_cube_nm", context_last=True),
     "covtype": _covtype,
     "letter": _letter,
 }  # in the order in which they are computed
 BIG = ("satimage", "cube", "cube_nm", "covtype", "letter")
+ADAPTIVE_ONLY = ("cube_nm_last",)
 EIGHT = ("thyroid", "heart", "pima", "hepatitis", "segmentation", "satimage", "letter", "covtype")

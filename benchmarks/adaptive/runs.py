@@ -10,7 +10,7 @@ from time import process_time
 
 import thrifty
 from benchmarks.adaptive.contenders import ADAPTIVE, CONTENDERS, OTHERS, serves
-from benchmarks.adaptive.problems import BIG, FIRST_SEEDS, Problem, load
+from benchmarks.adaptive.problems import ADAPTIVE_ONLY, BIG, FIRST_SEEDS, Problem, load
 from benchmarks.adaptive.results import Key, Result, Results
 from benchmarks.adaptive.time_limit import OutOfTimeError, cpu_limit
 
@@ -27,7 +27,8 @@ def planned(problems: Sequence[str], seeds: Iterable[int], methods: Sequence[str
     early, late = ([s for s in seeds if (s in FIRST_SEEDS) == first] for first in (True, False))
     small = [name for name in problems if name not in BIG]
     passes = ((problems, early, boosted), (problems, early, others), (problems, late, boosted), (small, late, others))
-    return [run for each in passes for run in product(*each)]
+    runs = [run for each in passes for run in product(*each)]
+    return [(name, seed, method) for name, seed, method in runs if name not in ADAPTIVE_ONLY or method == ADAPTIVE]
 
 
 def compute(runs: Iterable[Key], results: Results, limit: float, *, again: bool = False) -> None:
