@@ -6,7 +6,8 @@ import numpy as np
 
 from benchmarks.adaptive.contenders import FULL
 from benchmarks.adaptive.measure import QUARTER, Curve
-from benchmarks.adaptive.results import Results
+from benchmarks.adaptive.points import Point
+from benchmarks.adaptive.results import Result, Results
 
 ENOUGH = 0.99  # of the accuracy of the full model
 
@@ -22,20 +23,27 @@ def first_quarters(results: Results, problem: str, method: str) -> dict[int, flo
 
 
 def pooled_area(results: Results, problem: str, method: str) -> float:
-    """Return the area under the curve of points that are means over the seeds, one per setting; NaN if they differ.
+    """Return the area under the curve of points that are means over the seeds, one per setting.
 
     A curve keeps the best of its points on the test rows. With few test rows and many points, the best is often best by
     chance. Means over the seeds reduce this advantage of contenders with many points.
     """
     found = list(results.of(problem, method).values())
-    if len({len(result["points"]) for result in found}) != 1:
-        return float("nan")
     points = [
         {name: float(np.mean([each[name] for each in same])) for name in ("spend", "accuracy")}
-        for same in zip(*(result["points"] for result in found), strict=True)
+        for same in _matched_points(found)
     ]
     majority = float(np.mean([result["majority"] for result in found]))
     return Curve.of({**found[0], "points": points, "majority": majority}).area()
+
+
+def _matched_points(found: list[Result]) -> list[tuple[Point, ...]]:
+    """Return the points of all seeds by position if all have as many, else those whose settings all seeds have."""
+    if len({len(result["points"]) for result in found}) == 1:
+        return list(zip(*(result["points"] for result in found), strict=True))
+    by_setting = [dict(zip(map(repr, each["settings"]), each["points"], strict=True)) for each in found]
+    common = [setting for setting in by_setting[0] if all(setting in each for each in by_setting)]
+    return [tuple(each[setting] for each in by_setting) for setting in common]
 
 
 def scores_at(results: Results, problem: str, method: str, spend: float, score: str = "accuracy") -> dict[int, float]:

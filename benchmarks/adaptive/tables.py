@@ -20,10 +20,13 @@ from benchmarks.report import table
 SPENDS = {
     "spambase": (5, 6, 8, 9),
     "thyroid": (20, 25, 30, 40),
+    "segmentation": (1, 2, 3, 5),
     "satimage": (2, 3, 4.5, 7),
     "cube": (3.4, 4.2, 5, 7),
     "cube_nm": (4, 5, 6, 7),
     "cube_nm_last": (4, 5, 6, 7),
+    "covtype": (2, 4, 7, 13),
+    "letter": (2, 4, 6, 9),
 }  # mean spends at which the accuracy is shown
 SHARES = (0.02, 0.05, 0.1, 0.25)  # of the cost of all columns, for the other problems
 
