@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from thrifty.costs import CostModel
 from thrifty.costs.units import marks_of
@@ -145,10 +146,17 @@ class Factors(Rebuilt):
         return self.prices.own + (unpaid * self.prices.shared) @ self.prices.requires.T
 
     @cached_property
+    def requirement(self) -> csr_array:
+        """The units that each factor requires: a matrix (n_factors, n_units) of 0 and 1."""
+        members = marks_of(self.groups, shape=(len(self), self.cost_model.n_features))
+        requirement = (members @ self.cost_model.sparse_requirement).astype(float).tocsr()
+        requirement.sort_indices()
+        return requirement
+
+    @cached_property
     def _unit_ticks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ticks of the units that only one factor requires, by factor; ticks of shared units; who requires these."""
-        members = marks_of(self.groups, shape=(len(self), self.cost_model.n_features))
-        requirement = (members @ self.cost_model.sparse_requirement).astype(float)
+        requirement = self.requirement
         shared, ticks = requirement.sum(axis=0) > 1, self.cost_model._units.ticks
         return requirement[:, ~shared] @ ticks[~shared], ticks[shared], requirement[:, shared].toarray()
 

@@ -15,7 +15,7 @@ from thrifty.models.policies.data_model_fits import (
     select_by_loss,
     with_masked_copies,
 )
-from thrifty.models.policies.distinct_rows import assign_folds, distinct_rows
+from thrifty.models.distinct_rows import assign_folds, distinct_rows
 from thrifty.models.policies.tasks import Classification
 from thrifty.models.rows import Rows
 

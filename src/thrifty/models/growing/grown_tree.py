@@ -63,6 +63,25 @@ class GrownTree:
         """The features that the tree splits on."""
         return set(self._nodes.feature) - {LEAF}
 
+    @property
+    def split_features(self) -> list[int]:
+        """The features that the tree splits on, in the order in which its nodes were split first."""
+        return [feature for feature in dict.fromkeys(self._nodes.feature) if feature != LEAF]
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self._steps)
+
+    @property
+    def rows(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """The rows that ended in each leaf: those that the tree was grown on, and the others."""
+        return self._rows
+
+    def with_values(self, values: np.ndarray) -> Tree:
+        """Return the tree with other values (n_nodes, n_values)."""
+        return self._nodes.as_tree(values)
+
     def add_to(self, scores: np.ndarray, learning_rate: float) -> None:
         """Add the steps of the leaves, times the learning rate, to the scores (n,) of the rows."""
         for leaf, groups in self._rows.items():

@@ -103,7 +103,7 @@ class Grower:
         self,
         codes: Codes,
         bins: Bins,
-        payments: Payments,
+        payments: Payments | NoPayments,
         limits: Limits,
         constant_hessian: bool,
         all_weight: float,

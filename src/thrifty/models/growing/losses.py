@@ -14,6 +14,9 @@ from thrifty.kernels.lambdarank import lambda_gradients
 from thrifty.metrics import ndcg_at_k
 
 
+Rows = slice | np.ndarray  # which rows of a loss, as an index of arrays
+
+
 class Loss:
     """Base of the losses.
 
@@ -33,11 +36,11 @@ class Loss:
     def __init__(self, targets: np.ndarray, weight: np.ndarray):
         self.targets, self.weight = targets, weight
 
-    def base(self, rows: slice) -> np.ndarray:
+    def base(self, rows: Rows) -> np.ndarray:
         """Return the constant scores (n_scores,) with the smallest loss on some rows."""
         raise NotImplementedError
 
-    def scale(self, rows: slice) -> float:
+    def scale(self, rows: Rows) -> float:
         """Return the unit of the loss in which cost weights are given."""
         return 1.0
 
@@ -45,11 +48,11 @@ class Loss:
         """Return gradients and Hessians (n_scores, n), multiplied by the weights."""
         raise NotImplementedError
 
-    def value(self, scores: np.ndarray, rows: slice) -> float:
+    def value(self, scores: np.ndarray, rows: Rows) -> float:
         """Return the weighted mean loss of some rows."""
         raise NotImplementedError
 
-    def _mean(self, losses: np.ndarray, rows: slice) -> float:
+    def _mean(self, losses: np.ndarray, rows: Rows) -> float:
         return float(np.average(losses, weights=self.weight[rows]))
 
 
@@ -58,11 +61,11 @@ class SquaredError(Loss):
 
     constant_hessian = True
 
-    def base(self, rows: slice) -> np.ndarray:
+    def base(self, rows: Rows) -> np.ndarray:
         """Return the weighted mean of the targets."""
         return np.array([np.average(self.targets[rows], weights=self.weight[rows])])
 
-    def scale(self, rows: slice) -> float:
+    def scale(self, rows: Rows) -> float:
         """Return the weighted variance of the targets."""
         return float(np.average((self.targets[rows] - self.base(rows)) ** 2, weights=self.weight[rows]))
 
@@ -70,7 +73,7 @@ class SquaredError(Loss):
         """Return score - target, and 1."""
         return self.weight * (scores - self.targets), self.weight[None]
 
-    def value(self, scores: np.ndarray, rows: slice) -> float:
+    def value(self, scores: np.ndarray, rows: Rows) -> float:
         """Return half the mean squared error."""
         return self._mean(0.5 * (scores[0, rows] - self.targets[rows]) ** 2, rows)
 
@@ -78,7 +81,7 @@ class SquaredError(Loss):
 class LogLoss(Loss):
     """Negative log-likelihood of two classes, with targets 0 and 1. The score is the log-odds of class 1."""
 
-    def base(self, rows: slice) -> np.ndarray:
+    def base(self, rows: Rows) -> np.ndarray:
         """Return the log-odds of the share of class 1."""
         share = np.average(self.targets[rows], weights=self.weight[rows])
         return np.array([np.log(share / (1 - share))])
@@ -88,7 +91,7 @@ class LogLoss(Loss):
         probability = expit(scores)
         return self.weight * (probability - self.targets), self.weight * (probability * (1 - probability))
 
-    def value(self, scores: np.ndarray, rows: slice) -> float:
+    def value(self, scores: np.ndarray, rows: Rows) -> float:
         """Return the mean negative log-likelihood."""
         log_odds = scores[0, rows]
         softplus = np.maximum(log_odds, 0) + np.log1p(np.exp(-np.abs(log_odds)))
@@ -98,7 +101,7 @@ class LogLoss(Loss):
 class SoftmaxLoss(Loss):
     """Negative log-likelihood of several classes. The targets (n_classes, n) are one-hot, one row per class."""
 
-    def base(self, rows: slice) -> np.ndarray:
+    def base(self, rows: Rows) -> np.ndarray:
         """Return the logarithm of the share of each class, with a mean of 0."""
         share = np.average(self.targets[:, rows], axis=1, weights=self.weight[rows])
         return np.log(share) - np.log(share).mean()
@@ -114,7 +117,7 @@ class SoftmaxLoss(Loss):
         hessian = n_classes / (n_classes - 1) * self.weight * (probability * (1 - probability))
         return self.weight * (probability - self.targets), hessian
 
-    def value(self, scores: np.ndarray, rows: slice) -> float:
+    def value(self, scores: np.ndarray, rows: Rows) -> float:
         """Return the mean negative log-likelihood."""
         log_likelihood = (self.targets[:, rows] * scores[:, rows]).sum(axis=0) - logsumexp(scores[:, rows], axis=0)
         return self._mean(-log_likelihood, rows)
@@ -155,7 +158,7 @@ class LambdaRank(Loss):
         longest = int(np.diff(self._starts).max())
         self._discount = 1.0 / np.log2(2.0 + np.arange(longest))
 
-    def base(self, rows: slice) -> np.ndarray:
+    def base(self, rows: Rows) -> np.ndarray:
         """Return 0, because only differences within a query matter."""
         return np.zeros(1)
 
@@ -167,6 +170,6 @@ class LambdaRank(Loss):
         )
         return (self.weight * gradient)[None], (self.weight * hessian)[None]
 
-    def value(self, scores: np.ndarray, rows: slice) -> float:
+    def value(self, scores: np.ndarray, rows: Rows) -> float:
         """Return 1 - NDCG@5."""
         return 1.0 - float(ndcg_at_k(self.targets[rows], scores[0, rows], qid=self.query[rows], k=5))

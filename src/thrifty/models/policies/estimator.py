@@ -23,7 +23,7 @@ from thrifty.models.policies.data_model_fits import (
     fit_out_of_fold,
     n_masked_copies,
 )
-from thrifty.models.policies.distinct_rows import assign_folds, column_order, distinct_rows
+from thrifty.models.distinct_rows import assign_folds, column_order, distinct_rows
 from thrifty.models.policies.meta_features import n_meta_features
 from thrifty.models.policies.native_models import unfitted
 from thrifty.models.policies.policy import Policy, run_policy

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thrifty.models.policies.distinct_rows import assign_folds, column_order, distinct_rows, split_validation
+from thrifty.models.distinct_rows import assign_folds, column_order, distinct_rows, split_validation
 
 RANDOM = np.random.RandomState
 

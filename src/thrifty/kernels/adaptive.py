@@ -1,0 +1,531 @@
+"""Purchases of single rows, decided step by step from what is known about the row.
+
+A row is a `State`. It starts with nothing (`begin`). Each stage chooses a group of columns (`choose`), pays for it
+(`pay_stage`) and reads its values (`read_groups`). Batches, sessions and simulated training rows call the same
+functions, so that they agree to the last bit.
+
+    d    columns, sorted by group    G    groups of columns that are bought together    S    stages
+    s    scores of the predictor     C    candidates: groups that may be bought out of the default order
+    b    numbers that describe the belief: probabilities and entropy, or the predicted number
+
+    values[0 : d]                columns; NaN if they are not bought
+    values[d : d + b]            belief
+    values[d + b : d + b + 2]    number of groups bought, and the spend as a share of the cost of everything
+    values[d + b + 2 :]          expected gain of the next group, and its price as a share of the cost of everything
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from thrifty.kernels.forest import BITS, ONE
+
+NOTHING = -1  # instead of a group, or of a column of cost weights
+LOG_LOSS, SQUARED_LOSS, ERROR_COSTS = 0, 1, 2  # kinds of loss
+SMALLEST_PROBABILITY = 1e-12
+NODE = np.dtype(
+    [
+        ("threshold", np.float64),
+        ("feature", np.uint32),
+        ("left", np.uint32),  # a leaf is its own child
+        ("right", np.uint32),
+        ("category_set", np.uint32),  # start in `words` of the codes that go left; 0: numeric split
+        ("missing_right", np.uint64),
+    ]
+)
+
+
+class PackedForest(NamedTuple):
+    """A forest whose nodes are records, because a row that goes down a tree reads all fields of a node together."""
+
+    nodes: np.ndarray  # (m,) of NODE
+    words: np.ndarray  # uint64, category sets; see `thrifty.kernels.forest`
+    value: np.ndarray  # (m, k)
+    root: np.ndarray  # (t,) uint32
+    base: np.ndarray  # (s,)
+    score_of: np.ndarray  # (t, k) uint32
+
+
+class Policy(NamedTuple):
+    """What decides the purchases of a row, as arrays."""
+
+    predictor: PackedForest  # reads masked columns
+    gains: PackedForest  # expected decrease of the loss by each candidate, and (last) by the default group
+    tree_start: np.ndarray  # (G + 1,) the trees of the predictor that read columns of group g are
+    trees: np.ndarray  # trees[tree_start[g] : tree_start[g + 1]]
+    column_start: np.ndarray  # (G + 1,) the columns of group g are column_start[g] : column_start[g + 1]
+    source: np.ndarray  # (d,) the column of X that each column is read from
+    unit_start: np.ndarray  # (G + 1,) the units that group g requires are
+    units: np.ndarray  # units[unit_start[g] : unit_start[g + 1]]
+    unit_ticks: np.ndarray  # (n_units,) cost of each unit in ticks
+    fill: np.ndarray  # (d,) what NaN in a bought column stands for; NaN: as if it were not bought
+    first: np.ndarray  # groups that every row buys first, in this order
+    order: np.ndarray  # (G,) default order of the groups
+    candidates: np.ndarray  # (C,)
+    n_at_stage: np.ndarray  # (S,) how many groups a row buys at each stage
+    scale: float  # ticks in a cost of 1
+    total: float  # ticks of everything
+    choice_weight: float  # cost weight of the choice between groups
+    is_regression: bool
+
+
+class State(NamedTuple):
+    """What is known about one row."""
+
+    values: np.ndarray  # (d + b + 4,)
+    bought: np.ndarray  # (G,) uint8
+    paid: np.ndarray  # (n_units,) uint8
+    leaf: np.ndarray  # (t,) uint32, the leaf of each tree of the predictor
+    scores: np.ndarray  # (s,)
+    gains: np.ndarray  # (C + 1,)
+    counts: np.ndarray  # ticks spent, groups bought, stage
+    plan: np.ndarray  # (G,) the groups that the present stage buys
+
+
+class Stops(NamedTuple):
+    """Expected advantage of going on over answering now, for each stage and several cost weights, as arrays."""
+
+    forest: PackedForest  # the value of a leaf has an entry for each cost weight
+    stage_start: np.ndarray  # (S + 1,) the trees of stage t are stage_start[t] : stage_start[t + 1]
+    stage_base: np.ndarray  # (S, n_weights) what the trees of a stage start from
+
+
+# One row
+
+
+@njit(cache=True, nogil=True)
+def n_described(policy):
+    """Return the number of features of a state behind its columns."""
+    if policy.is_regression:
+        return 5
+    n_scores = policy.predictor.base.size
+    return 6 if n_scores == 1 else n_scores + 5
+
+
+@njit(cache=True, nogil=True)
+def new_state(policy):
+    """Return the arrays of a state; `begin` fills them."""
+    n_groups = policy.order.size
+    return State(
+        np.empty(policy.fill.size + n_described(policy)),
+        np.empty(n_groups, np.uint8),
+        np.empty(policy.unit_ticks.size, np.uint8),
+        np.empty(policy.predictor.root.size, np.uint32),
+        np.empty(policy.predictor.base.size),
+        np.empty(policy.candidates.size + 1),
+        np.empty(3),
+        np.empty(n_groups, np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def begin(policy, state):
+    """Let a row start without any columns."""
+    state.values[:] = np.nan
+    state.bought[:] = 0
+    state.paid[:] = 0
+    state.counts[:] = 0
+    state.scores[:] = policy.predictor.base
+    nodes, words, value, root, _, score_of = policy.predictor
+    values, leaf, scores = state.values, state.leaf, state.scores
+    for tree in range(leaf.size):
+        node = find_leaf(nodes, words, root[tree], values)
+        leaf[tree] = node
+        for k in range(value.shape[1]):
+            scores[score_of[tree, k]] += value[node, k]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def find_leaf(nodes, words, node, values):
+    """Return the leaf that a row reaches from a node."""
+    while nodes[node].left != node:
+        x = values[nodes[node].feature]
+        if np.isnan(x):
+            to_right = nodes[node].missing_right == 1
+        elif nodes[node].category_set == 0:
+            to_right = x > nodes[node].threshold
+        else:
+            start = np.uint64(nodes[node].category_set)
+            to_right = True
+            if 0 <= x < words[start] * 64.0:
+                code = np.uint64(x)
+                to_right = not (words[start + ONE + code // BITS] >> (code % BITS)) & ONE
+        node = nodes[node].right if to_right else nodes[node].left
+    return node
+
+
+@njit(cache=True, nogil=True)
+def ticks_of(policy, state, group):
+    """Return the ticks of the units of a group that a row has not paid."""
+    ticks = 0.0
+    for at in range(policy.unit_start[group], policy.unit_start[group + 1]):
+        unit = policy.units[at]
+        if not state.paid[unit]:
+            ticks += policy.unit_ticks[unit]
+    return ticks
+
+
+@njit(cache=True, nogil=True)
+def pay(policy, state, group):
+    """Pay the units of a group."""
+    state.counts[0] += ticks_of(policy, state, group)
+    state.counts[1] += 1
+    state.bought[group] = 1
+    for at in range(policy.unit_start[group], policy.unit_start[group + 1]):
+        state.paid[policy.units[at]] = 1
+
+
+@njit(cache=True, nogil=True)
+def pay_free(policy, state, n_planned):
+    """Plan all groups that cost nothing now; return how many groups are planned."""
+    for group in range(state.bought.size):
+        if not state.bought[group] and ticks_of(policy, state, group) == 0:
+            pay(policy, state, group)
+            state.plan[n_planned] = group
+            n_planned += 1
+    return n_planned
+
+
+@njit(cache=True, nogil=True)
+def pay_stage(policy, state, group, cap):
+    """Pay for a chosen group, further groups of the default order at late stages, and plan what is then free.
+
+    Return how many groups `state.plan` holds. What a stage buys does not depend on the values that it reads.
+    """
+    pay(policy, state, group)
+    state.plan[0] = group
+    n_planned = 1
+    for _ in range(policy.n_at_stage[int(state.counts[2])] - 1):
+        group = next_in_order(policy, state, cap)
+        if group == NOTHING:
+            break
+        pay(policy, state, group)
+        state.plan[n_planned] = group
+        n_planned += 1
+    state.counts[2] += 1
+    return pay_free(policy, state, n_planned)
+
+
+@njit(cache=True, nogil=True)
+def read_groups(policy, state, n_planned, row):
+    """Copy the values of the planned groups from a row of X, and update the scores."""
+    for at in range(n_planned):
+        read_group(policy, state, state.plan[at], row)
+
+
+@njit(cache=True, nogil=True)
+def read_group(policy, state, group, row):
+    """Copy the values of a group from a row of X, and update the scores.
+
+    Only the trees that read a column of the group can have another leaf now.
+    """
+    source, fill, values = policy.source, policy.fill, state.values
+    for column in range(policy.column_start[group], policy.column_start[group + 1]):
+        x = row[source[column]]
+        values[column] = fill[column] if np.isnan(x) else x
+    nodes, words, value, root, _, score_of = policy.predictor
+    trees, leaf, scores = policy.trees, state.leaf, state.scores
+    for at in range(policy.tree_start[group], policy.tree_start[group + 1]):
+        tree = trees[at]
+        before, after = leaf[tree], find_leaf(nodes, words, root[tree], values)
+        if before != after:
+            leaf[tree] = after
+            for k in range(value.shape[1]):
+                scores[score_of[tree, k]] += value[after, k] - value[before, k]
+
+
+@njit(cache=True, nogil=True)
+def describe(policy, state):
+    """Write the belief, the counts and the expected gains of a row into its state."""
+    at, scores, values = policy.fill.size, state.scores, state.values
+    if policy.is_regression:
+        values[at] = scores[0]
+        at += 1
+    elif scores.size == 1:
+        p = 1.0 / (1.0 + np.exp(-scores[0]))
+        values[at] = p
+        values[at + 1] = _entropy_term(p) + _entropy_term(1.0 - p)
+        at += 2
+    else:
+        highest, total, entropy = scores.max(), 0.0, 0.0
+        for k in range(scores.size):
+            total += np.exp(scores[k] - highest)
+        for k in range(scores.size):
+            p = np.exp(scores[k] - highest) / total
+            values[at + k] = p
+            entropy += _entropy_term(p)
+        values[at + scores.size] = entropy
+        at += scores.size + 1
+    values[at] = state.counts[1]
+    values[at + 1] = state.counts[0] / policy.total
+    nodes, words, value, root, base, _ = policy.gains
+    gains = state.gains
+    gains[:] = base
+    for tree in range(root.size):
+        node = find_leaf(nodes, words, root[tree], values)
+        for c in range(gains.size):
+            gains[c] += value[node, c]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _entropy_term(p):
+    return -p * np.log(p) if p > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def choose(policy, state, cap):
+    """Return the group that a row buys next, or NOTHING if it has all groups or can pay for none.
+
+    The default group, which is the next of the default order, competes with the candidates. Groups are compared by
+    their net gain: expected gain - cost weight * price. If no net gain is positive, they are compared by their expected
+    gain per price. The expected gain of the choice and its price are written into `state.values`.
+    """
+    stage, chosen = int(state.counts[2]), NOTHING
+    if stage < policy.first.size:
+        group = policy.first[stage]
+        if not state.bought[group] and (state.counts[0] + ticks_of(policy, state, group)) / policy.scale <= cap:
+            chosen = group
+    gains, spent, scale, weight = state.gains, state.counts[0], policy.scale, policy.choice_weight
+    if chosen != NOTHING:
+        gain = _gain_of(policy, state, chosen)
+    else:
+        chosen = next_in_order(policy, state, cap)
+        if chosen == NOTHING:
+            return NOTHING
+        gain = gains[gains.size - 1]
+        price = ticks_of(policy, state, chosen) / scale
+        best_net, best_ratio = gain - weight * price, gain / price
+        bought, candidates = state.bought, policy.candidates
+        for c in range(candidates.size):
+            group = candidates[c]
+            if bought[group]:
+                continue
+            ticks = ticks_of(policy, state, group)
+            if (spent + ticks) / scale > cap:
+                continue
+            price = ticks / scale
+            net, ratio = gains[c] - weight * price, gains[c] / price
+            if net > max(best_net, 0.0) or (best_net <= 0 and net <= 0 and ratio > best_ratio):
+                chosen, gain, best_net, best_ratio = group, gains[c], net, ratio
+    n_values = state.values.size
+    state.values[n_values - 2] = gain
+    state.values[n_values - 1] = ticks_of(policy, state, chosen) / policy.total
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def _gain_of(policy, state, group):
+    """Return the expected gain of a group; that of the default group if it is not a candidate."""
+    for c in range(policy.candidates.size):
+        if policy.candidates[c] == group:
+            return state.gains[c]
+    return state.gains[policy.candidates.size]
+
+
+@njit(cache=True, nogil=True)
+def next_in_order(policy, state, cap):
+    """Return the first group of the default order that a row does not have and can pay for, or NOTHING."""
+    order, bought, spent, scale = policy.order, state.bought, state.counts[0], policy.scale
+    for at in range(order.size):
+        group = order[at]
+        if not bought[group] and (spent + ticks_of(policy, state, group)) / scale <= cap:
+            return group
+    return NOTHING
+
+
+@njit(cache=True, nogil=True)
+def advantage(stops, column, share, state):
+    """Return the expected advantage of going on over answering now.
+
+    The cost weight is between those of `column` and the next one: (1 - share) * advantage of the first + share *
+    advantage of the second. If `column` is NOTHING, the cost weight is so large that no purchase is worth its price.
+    """
+    if column == NOTHING:
+        return -1.0
+    stage = int(state.counts[2])
+    low, high = stops.stage_base[stage, column], stops.stage_base[stage, column + 1]
+    nodes, words, value, root, _, _ = stops.forest
+    values = state.values
+    for tree in range(stops.stage_start[stage], stops.stage_start[stage + 1]):
+        leaf = find_leaf(nodes, words, root[tree], values)
+        low += value[leaf, column]
+        high += value[leaf, column + 1]
+    return (1.0 - share) * low + share * high
+
+
+# Many rows
+
+
+@njit(cache=True, nogil=True)
+def run_rows(policy, stops, column, share, X, caps, first, last, scores, bought, ticks, exits):
+    """Let rows first..last buy until going on is not worth its cost, and write their outcome."""
+    n_stages = policy.n_at_stage.size
+    state = new_state(policy)
+    for i in range(first, last):
+        row, cap = X[i], caps[i]
+        begin(policy, state)
+        read_groups(policy, state, pay_free(policy, state, 0), row)
+        while state.counts[2] < n_stages:
+            describe(policy, state)
+            group = choose(policy, state, cap)
+            if group == NOTHING or advantage(stops, column, share, state) <= 0:
+                break
+            read_groups(policy, state, pay_stage(policy, state, group, cap), row)
+        scores[i] = state.scores
+        bought[i] = state.bought
+        ticks[i] = state.counts[0]
+        exits[i] = int(state.counts[2])
+
+
+@njit(cache=True, nogil=True)
+def simulate_rows(policy, X, rows, forced, first, last, scores, described, ticks, stage_of):
+    """Let rows[first..last] buy through all stages without stopping, and record every stage.
+
+    forced      (n, S) group to buy at a stage instead of the chosen one, or NOTHING
+    scores      (n, S + 1, s) scores before each stage and at the end
+    described   (n, S + 1, b + 4) features behind the columns
+    ticks       (n, S + 1) ticks spent before each stage and at the end
+    stage_of    (n, G) the stage after which a row has each group: 0 if it is free, 1 if the first stage buys it
+    """
+    n_stages, d = policy.n_at_stage.size, policy.fill.size
+    state = new_state(policy)
+    for i in range(first, last):
+        row = X[rows[i]]
+        begin(policy, state)
+        stage_of[i] = n_stages + 1
+        n_planned = pay_free(policy, state, 0)
+        for stage in range(n_stages + 1):
+            read_groups(policy, state, n_planned, row)
+            for at in range(n_planned):
+                stage_of[i, state.plan[at]] = stage
+            describe(policy, state)
+            group = choose(policy, state, np.inf)
+            n_planned, wanted = 0, NOTHING
+            if stage < n_stages:
+                wanted = forced[i, stage]
+            if wanted != NOTHING and not state.bought[wanted]:
+                group = wanted
+                state.values[state.values.size - 2] = _gain_of(policy, state, group)
+                state.values[state.values.size - 1] = ticks_of(policy, state, group) / policy.total
+            scores[i, stage] = state.scores
+            ticks[i, stage] = state.counts[0]
+            described[i, stage] = state.values[d:]
+            if stage < n_stages and group != NOTHING:
+                n_planned = pay_stage(policy, state, group, np.inf)
+
+
+@njit(cache=True, nogil=True)
+def gains_of_groups(policy, groups, X, rows, bought, targets, error_costs, kind, first, last, gains, described):
+    """Write by how much the loss of states first..last falls if they buy one further group.
+
+    rows       (n,) row of X of each state            bought    (n, G) groups that it has
+    gains      (n, len(groups) + 1) decrease of the loss by each group, and by the default group; NaN if there is none
+    described  (n, b + 4) features behind the columns; the last two are not meaningful
+    """
+    d = policy.fill.size
+    state = new_state(policy)
+    leaf, scores, values = state.leaf.copy(), state.scores.copy(), state.values.copy()
+    for i in range(first, last):
+        row, target = X[rows[i]], targets[rows[i]]
+        begin(policy, state)
+        for group in range(bought.shape[1]):
+            if bought[i, group]:
+                pay(policy, state, group)
+                read_group(policy, state, group, row)
+        describe(policy, state)
+        described[i] = state.values[d:]
+        before, default = loss_of(state.scores, target, error_costs, kind), next_in_order(policy, state, np.inf)
+        leaf[:], scores[:], values[:] = state.leaf, state.scores, state.values
+        for c in range(groups.size + 1):
+            group = groups[c] if c < groups.size else default
+            gains[i, c] = np.nan
+            if group == NOTHING or bought[i, group]:
+                continue
+            read_group(policy, state, group, row)
+            gains[i, c] = before - loss_of(state.scores, target, error_costs, kind)
+            state.scores[:] = scores
+            for column in range(policy.column_start[group], policy.column_start[group + 1]):
+                state.values[column] = values[column]
+            for at in range(policy.tree_start[group], policy.tree_start[group + 1]):
+                state.leaf[policy.trees[at]] = leaf[policy.trees[at]]
+
+
+@njit(cache=True, nogil=True)
+def losses_of(scores, targets, error_costs, kind, out):
+    """Write the losses (n, m) of scores (n, m, s) of rows with these targets (n,)."""
+    for i in range(scores.shape[0]):
+        for t in range(scores.shape[1]):
+            out[i, t] = loss_of(scores[i, t], targets[i], error_costs, kind)
+
+
+@njit(cache=True, nogil=True)
+def loss_of(scores, target, error_costs, kind):
+    """Return the loss of the scores of a row.
+
+    LOG_LOSS: -log of the probability of the class `target`. SQUARED_LOSS: half the squared error. ERROR_COSTS: the
+    cost of the answer with the smallest expected cost, error_costs[true class, answer].
+    """
+    if kind == SQUARED_LOSS:
+        return 0.5 * (scores[0] - target) ** 2
+    truth = int(target)
+    if kind == LOG_LOSS and scores.size == 1:
+        signed = scores[0] if truth == 1 else -scores[0]
+        return np.log1p(np.exp(-signed)) if signed > 0 else np.log1p(np.exp(signed)) - signed
+    n_classes = max(scores.size, 2)
+    p = np.empty(n_classes)
+    if scores.size == 1:
+        p[1] = 1.0 / (1.0 + np.exp(-scores[0]))
+        p[0] = 1.0 - p[1]
+    else:
+        p[:] = np.exp(scores - scores.max())
+        p /= p.sum()
+    if kind == LOG_LOSS:
+        return -np.log(max(p[truth], SMALLEST_PROBABILITY))
+    best, least = 0, np.inf
+    for answer in range(error_costs.shape[1]):
+        expected = 0.0
+        for k in range(n_classes):
+            expected += p[k] * error_costs[k, answer]
+        if expected < least:
+            best, least = answer, expected
+    return error_costs[truth, best]
+
+
+# Fitting
+
+
+@njit(cache=True, nogil=True)
+def mask_codes(codes, rows, group_of, bought, first, last, missing, out):
+    """Copy the codes (n_blocks, n, 8) of some rows; columns that are not bought get the code of missing values.
+
+    group_of    (d,) the group of each column        bought    (len(rows), G) groups that each row has
+    """
+    for block in range(first, last):
+        for r in range(rows.size):
+            for c in range(min(8, group_of.size - 8 * block)):
+                has = bought[r, group_of[8 * block + c]]
+                out[block, r, c] = codes[block, rows[r], c] if has else missing
+
+
+@njit(cache=True, nogil=True)
+def leaf_means(rows, residual, known, weight, ridge, out):
+    """Write the mean residual of each output over the rows of a leaf; `ridge` counts as rows with a residual of 0."""
+    total = np.full(out.size, ridge)
+    out[:] = 0.0
+    for r in rows:
+        for k in range(out.size):
+            if known[r, k]:
+                out[k] += weight[r] * residual[r, k]
+                total[k] += weight[r]
+    for k in range(out.size):
+        out[k] = out[k] / total[k] if total[k] > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def subtract_steps(rows, step, known, residual):
+    """Subtract the step of a leaf from the known residuals of its rows."""
+    for r in rows:
+        for k in range(step.size):
+            if known[r, k]:
+                residual[r, k] -= step[k]

@@ -1,0 +1,161 @@
+"""Expected gains: by how much the loss falls if a row buys one further group.
+
+All columns of training rows are known. So the gain of every group is computed in every state, with a predictor that was
+not fitted on the row, and regressed on the state. A group may be bought out of the default order only if that pays on
+rows that its regression was not fitted on.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thrifty.kernels.adaptive import gains_of_groups
+from thrifty.kernels.threads import over_rows
+from thrifty.models.adaptive.boosting import Plan, VectorTrees, boost_vector, constant_tree
+from thrifty.models.adaptive.simulation import n_described_of
+from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
+from thrifty.models.forests.forest import Forest
+from thrifty.models.growing.growth import Limits
+
+PLAN = Plan(80, 0.15, Limits(None, 31, 60.0, 20.0), max_features=0.7)
+SMALLEST_BLOCK = 32  # states of a thread
+MIN_Z = 2.0  # standard errors by which buying a group instead of the default has to be better
+
+
+class Gains(NamedTuple):
+    """Regressions of gains: one for each fold, one on all rows, and the groups that they are of."""
+
+    of_fold: list[Forest]
+    of_all: Forest
+    candidates: np.ndarray
+
+
+def no_gains(rows: TrainingRows) -> Gains:
+    """Return gains that let every row follow the default order."""
+    n_features = rows.codes.n_features + n_described_of(rows) - 2
+    forest = VectorTrees([constant_tree(np.zeros(1))], np.zeros(1), n_features).forest()
+    return Gains([forest] * rows.n_folds, forest, np.empty(0, dtype=np.int64))
+
+
+def fit_gains(
+    rows: TrainingRows,
+    policies: list,
+    groups: np.ndarray,
+    row: np.ndarray,
+    bought: np.ndarray,
+    choice_weight: float,
+) -> Gains:
+    """Regress the gains of groups on states, and keep the groups that are worth buying out of order.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    policies : list of Policy
+        One for each fold; their predictors compute the gains.
+    groups : ndarray of int
+        The groups to consider.
+    row : ndarray of int, shape (n,)
+        The row of each state.
+    bought : ndarray of bool, shape (n, n_groups)
+    choice_weight : float
+        The cost weight at which groups are compared.
+    """
+    gains, described = _gains(rows, policies, groups, row, bought)
+    bins = bins_of_states(described, rows.random)
+    states, weight, fold = States.of(rows, row, bought, described, bins), rows.weight[row], rows.fold[row]
+    forests, expected = [], np.empty_like(gains)
+    for k in range(rows.n_folds):
+        others = states.take(fitted := np.flatnonzero(fold != k))
+        trees = boost_vector(others.codes, others.bins, gains[fitted], weight[fitted], PLAN, rows.random)
+        forests.append(trees.forest())
+        held_out = np.flatnonzero(fold == k)
+        expected[held_out] = _predicted(forests[-1], rows, row[held_out], bought[held_out], described[held_out])
+    kept = _worthwhile(rows, groups, gains, expected, bought, row, choice_weight)
+    if not kept.size:
+        return no_gains(rows)
+    outputs = np.append(kept, len(groups))
+    full = boost_vector(states.codes, states.bins, gains[:, outputs], weight, PLAN, rows.random)
+    return Gains([_with_outputs(forest, outputs) for forest in forests], full.forest(), groups[kept])
+
+
+def _gains(
+    rows: TrainingRows, policies: list, groups: np.ndarray, row: np.ndarray, bought: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gains (n, len(groups) + 1) of states, the last of the default group, and their description."""
+    gains, described = np.empty((len(row), len(groups) + 1)), np.empty((len(row), n_described_of(rows)))
+    objective = rows.objective
+    for k, policy in enumerate(policies):
+        members = np.flatnonzero(rows.fold[row] == k)
+        parts = np.empty((len(members), gains.shape[1])), np.empty((len(members), described.shape[1]))
+        own, has = row[members], np.ascontiguousarray(bought[members]).astype(np.uint8)
+        kernel_arguments = (policy, groups, rows.X, own, has, rows.targets, objective.cost_matrix, objective.kind)
+        over_rows(
+            lambda first, last, fixed=kernel_arguments, parts=parts: gains_of_groups(*fixed, first, last, *parts),
+            len(members),
+            smallest=SMALLEST_BLOCK,
+        )
+        gains[members], described[members] = parts
+    return gains, described[:, :-2]
+
+
+def _predicted(
+    forest: Forest, rows: TrainingRows, row: np.ndarray, bought: np.ndarray, described: np.ndarray
+) -> np.ndarray:
+    """Return the outputs of a forest of states."""
+    return state_outputs(forest, state_values(rows, row, bought, described))
+
+
+def state_values(rows: TrainingRows, row: np.ndarray, bought: np.ndarray, described: np.ndarray) -> np.ndarray:
+    """Return states as numbers: the columns, NaN if they are not bought, and the features that describe the state."""
+    X = rows.X[row]
+    known = np.where(np.isnan(X), rows.fill, X)
+    return np.hstack([np.where(bought[:, rows.group_of], known, np.nan), described])
+
+
+def state_outputs(forest: Forest, values: np.ndarray) -> np.ndarray:
+    """Return the sums (n, n_outputs) of trees with vector leaves."""
+    n_outputs = forest.value.shape[1]
+    return forest.outputs_of_codes(np.ascontiguousarray(values)).reshape(len(values), -1, n_outputs).sum(axis=1) + (
+        forest.base
+    )
+
+
+def _worthwhile(
+    rows: TrainingRows,
+    groups: np.ndarray,
+    gains: np.ndarray,
+    expected: np.ndarray,
+    bought: np.ndarray,
+    row: np.ndarray,
+    choice_weight: float,
+) -> np.ndarray:
+    """Return the positions of the groups whose choice instead of the default group pays on held-out rows.
+
+    In the states where a group has the largest expected net gain, larger than that of the default group, the mean
+    of (its gain - the gain of the default group), net of prices, has to be MIN_Z standard errors above 0.
+    """
+    prices = rows.prices
+    default = np.where(np.isnan(gains[:, -1]), -1, 0)
+    cost = np.append(prices[groups], 0.0)
+    net = expected - choice_weight * cost
+    net[:, :-1][np.isnan(gains[:, :-1])] = -np.inf
+    best = net[:, :-1].argmax(axis=1)
+    usable = (default == 0) & (net[np.arange(len(net)), best] > net[:, -1])
+    realised = gains[np.arange(len(gains)), best] - gains[:, -1]
+    kept = []
+    for c in range(len(groups)):
+        chosen = realised[usable & (best == c)]
+        if len(chosen) > 1 and chosen.mean() > MIN_Z * chosen.std(ddof=1) / np.sqrt(len(chosen)):
+            kept.append(c)
+    return np.array(kept, dtype=np.int64)
+
+
+def _with_outputs(forest: Forest, outputs: np.ndarray) -> Forest:
+    """Return a forest with vector leaves that has some of the outputs."""
+    n_trees = forest.n_trees
+    return forest.replace(
+        value=forest.value[:, outputs],
+        base=forest.base[outputs],
+        score_of=np.tile(np.arange(len(outputs)), n_trees),
+        expected=np.zeros(n_trees * len(outputs)),
+    )

@@ -1,0 +1,217 @@
+"""Learning of the policy: rounds of gains, lookahead and refits, each kept only if it is better on held-out rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from thrifty.kernels.adaptive import Policy
+from thrifty.models.adaptive.boosting import Boosted, Plan
+from thrifty.models.adaptive.gains import Gains, fit_gains, no_gains
+from thrifty.models.adaptive.lookahead import best_first_group
+from thrifty.models.adaptive.order import default_order
+from thrifty.models.adaptive.policy import PurchasePolicy, position_among
+from thrifty.models.adaptive.predictor import MaskedCopies, fit_predictor, fit_predictors
+from thrifty.models.adaptive.simulation import Walks, walk
+from thrifty.models.adaptive.states import copies_on_policy, explored, perturbed_prefixes
+from thrifty.models.adaptive.stopping import Stopped, default_cost_weights, fit_stops
+from thrifty.models.adaptive.training_rows import TrainingRows
+
+MAX_CANDIDATES = 100  # groups that may be bought out of order; the first ones of the default order
+STATES_PER_ROW = 3  # on which gains are learned
+LAST_STAGE = 12  # of these states
+FEWEST_STATES, MOST_STATES = 2_000, 40_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the policy is learned.
+
+    Attributes
+    ----------
+    predictor : Plan
+        The boosting of the predictor.
+    n_rounds : int
+        The largest number of rounds that improve the policy.
+    n_copies : int
+        Masked copies of each row that the predictor is fitted on.
+    max_steps : int
+        The number of single purchases; then rows buy several groups at a time.
+    max_rows : int
+        The largest number of rows that walk.
+    choice_weight : float
+        The cost weight at which groups are compared.
+    """
+
+    predictor: Plan
+    n_rounds: int
+    n_copies: int
+    max_steps: int
+    max_rows: int
+    choice_weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """A policy during learning, with the walks of rows by models of other folds.
+
+    Attributes
+    ----------
+    copies : MaskedCopies
+        The masked rows that the predictors are fitted on.
+    predictors : list of Boosted
+        One for each fold.
+    gains : Gains
+    first : ndarray of int
+        The groups that every row buys first.
+    walks : Walks
+    stopped : Stopped
+    """
+
+    copies: MaskedCopies
+    predictors: list[Boosted]
+    gains: Gains
+    first: np.ndarray
+    walks: Walks
+    stopped: Stopped
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """The result: the policy fitted on all rows, its walks by models of other folds, and their stops."""
+
+    policy: PurchasePolicy
+    walks: Walks
+    stopped: Stopped
+    n_rounds: int
+
+
+class Learner:
+    """Learns a policy from training rows.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    settings : Settings
+    advance : callable
+        Called with a text after each step.
+    """
+
+    def __init__(self, rows: TrainingRows, settings: Settings, advance: Callable[[str], None]):
+        self.rows, self.settings, self.advance = rows, settings, advance
+        self.order, n_useful = default_order(rows)
+        self.n_at_stage = stage_sizes(int((rows.prices > 0).sum()), settings.max_steps)
+        self.sample = np.arange(len(rows))
+        if len(rows) > settings.max_rows:
+            self.sample = np.sort(rows.random.choice(len(rows), settings.max_rows, replace=False))
+        bought = self.order if rows.n_groups <= MAX_CANDIDATES else self.order[: min(n_useful, MAX_CANDIDATES)]
+        self.groups = np.sort(bought[rows.prices[bought] > 0])
+        advance("order")
+
+    def learn(self) -> Learned:
+        """Return the learned policy."""
+        best, n_rounds = self._default(), 0
+        while n_rounds < self.settings.n_rounds and len(self.groups) > 1:
+            challenger = self._improved(best)
+            if challenger is None or not is_better(self.rows, challenger, best):
+                break
+            best, n_rounds = challenger, n_rounds + 1
+        rounds = float(np.mean([each.n_rounds for each in best.predictors]))
+        predictor = fit_predictor(self.rows, best.copies, self.settings.predictor, rounds)
+        self.advance("final predictor")
+        policy = self._policy(predictor, best.gains.of_all, best.gains.candidates, best.first)
+        stopped = fit_stops(self.rows, best.walks, best.stopped.cost_weights, final=True)
+        self.advance("final stops")
+        return Learned(policy, best.walks, stopped, n_rounds)
+
+    def _default(self) -> Attempt:
+        """Return the policy that follows the default order."""
+        row = np.repeat(np.arange(len(self.rows)), self.settings.n_copies)
+        copies = MaskedCopies(row, perturbed_prefixes(self.rows, row, self.order, self.settings.max_steps))
+        return self._attempt(copies, no_gains(self.rows), np.empty(0, dtype=np.int64))
+
+    def _improved(self, attempt: Attempt) -> Attempt | None:
+        """Return the policy that buys by expected gains; None if it would not differ."""
+        rows, settings = self.rows, self.settings
+        n_states = int(np.clip(STATES_PER_ROW * len(self.sample), FEWEST_STATES, MOST_STATES))
+        row = self.sample[np.arange(n_states) % len(self.sample)]
+        bought = explored(
+            rows, self._policies(attempt), row, n_forced=2, share_forced=0.7, last_stage=LAST_STAGE
+        )
+        gains = fit_gains(rows, self._policies(attempt), self.groups, row, bought, settings.choice_weight)
+        self.advance("gains")
+        policies = self._policies(attempt, gains)
+        first = best_first_group(rows, policies, self.sample) if len(attempt.first) == 0 else None
+        self.advance("lookahead")
+        if first is None and not gains.candidates.size:
+            return None
+        firsts = attempt.first if first is None else np.array([first], dtype=np.int64)
+        policies = [policy._replace(first=firsts) for policy in policies]
+        copies = copies_on_policy(rows, policies, self.order, settings.n_copies, settings.max_steps)
+        return self._attempt(copies, gains, firsts)
+
+    def _attempt(self, copies: MaskedCopies, gains: Gains, first: np.ndarray) -> Attempt:
+        """Fit predictors, walk, and learn when to stop."""
+        predictors = fit_predictors(self.rows, copies, self.settings.predictor)
+        self.advance("predictors")
+        policies = [
+            self._policy(each.forest, of_fold, gains.candidates, first).training_arrays
+            for each, of_fold in zip(predictors, gains.of_fold, strict=True)
+        ]
+        walks = walk(self.rows, policies, self.sample)
+        weights = default_cost_weights(walks.losses(self.rows), walks.spend, self.rows.weight[self.sample])
+        stopped = fit_stops(self.rows, walks, weights, final=False)
+        self.advance("stops")
+        return Attempt(copies, predictors, gains, first, walks, stopped)
+
+    def _policies(self, attempt: Attempt, gains: Gains | None = None) -> list[Policy]:
+        """Return the policies of an attempt, one for each fold, with other gains if they are given."""
+        gains = attempt.gains if gains is None else gains
+        return [
+            self._policy(each.forest, of_fold, gains.candidates, attempt.first).training_arrays
+            for each, of_fold in zip(attempt.predictors, gains.of_fold, strict=True)
+        ]
+
+    def _policy(self, predictor, gains, candidates: np.ndarray, first: np.ndarray) -> PurchasePolicy:
+        return PurchasePolicy(
+            self.rows.factors,
+            predictor,
+            gains,
+            candidates,
+            first,
+            self.order,
+            self.n_at_stage,
+            self.settings.choice_weight,
+            self.rows.fill,
+            not self.rows.objective.n_classes,
+        )
+
+
+def stage_sizes(n_groups: int, max_steps: int) -> np.ndarray:
+    """Return how many groups each stage buys: one at first, then 4, 8, 16, ... until nothing is left."""
+    sizes = [1] * min(n_groups, max_steps)
+    size = 4
+    while (left := n_groups - sum(sizes)) > 0:
+        sizes.append(min(size, left))
+        size *= 2
+    return np.array(sizes, dtype=np.int64)
+
+
+def is_better(rows: TrainingRows, challenger: Attempt, best: Attempt) -> bool:
+    """Tell whether a policy is better than another by more than a standard error on rows that were not fitted.
+
+    At each cost weight w of the challenger, the objective loss + w * spend of a row is divided by its mean under the
+    other policy, so that all cost weights count alike. The differences of the two policies are averaged over cost
+    weights.
+    """
+    weight = rows.weight[best.walks.row]
+    differences = []
+    for column, cost_weight in enumerate(challenger.stopped.cost_weights[:-1]):
+        loss, spend = best.stopped.outcome(*position_among(best.stopped.cost_weights, cost_weight))
+        new_loss, new_spend = challenger.stopped.outcome(column)
+        before, after = loss + cost_weight * spend, new_loss + cost_weight * new_spend
+        differences.append((before - after) / max(float(np.average(before, weights=weight)), 1e-300))
+    difference = np.mean(differences, axis=0)
+    mean = float(np.average(difference, weights=weight))
+    error = float(np.sqrt(np.sum(np.square(weight * (difference - mean))))) / float(weight.sum())
+    return mean > error

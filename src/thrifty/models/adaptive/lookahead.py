@@ -1,0 +1,66 @@
+"""Lookahead at the root: the group that every row should buy first, found by simulating the whole policy.
+
+A group may be worth nothing by itself and still be the right first purchase, because it says what to buy next. So each
+group is forced to be bought first, the policy goes on from there, and the losses of both walks are compared at equal
+spends.
+"""
+
+import numpy as np
+
+from thrifty.kernels.adaptive import NOTHING, Policy
+from thrifty.models.adaptive.simulation import Walks, walk
+from thrifty.models.adaptive.training_rows import TrainingRows
+
+HORIZON = 10  # stages
+N_SPENDS = 20  # at which losses are compared
+FEW_ROWS, MANY_ROWS, N_FINALISTS = 250, 2000, 4  # a race: all groups on few rows, the best ones on many
+MIN_Z = 2.0  # standard errors by which the first purchase has to be better
+
+
+def best_first_group(rows: TrainingRows, policies: list[Policy], sample: np.ndarray) -> int | None:
+    """Return the group that every row should buy first, or None if no group is significantly better.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    policies : list of Policy
+        One for each fold.
+    sample : ndarray of int
+        The rows to walk.
+    """
+    shortened = [policy._replace(n_at_stage=policy.n_at_stage[:HORIZON]) for policy in policies]
+    shuffled = rows.random.permutation(sample)
+    few, many = shuffled[:FEW_ROWS], shuffled[:MANY_ROWS]
+    groups = np.flatnonzero(rows.prices > 0)
+    gains = [_improvement(rows, shortened, few, group).mean() for group in groups]
+    finalists = groups[np.argsort(gains)[::-1][:N_FINALISTS]]
+    best, best_z = None, MIN_Z
+    for group in finalists.tolist():
+        improvement, weight = _improvement(rows, shortened, many, group), rows.weight[many]
+        z = _z(improvement, weight)
+        if z > best_z:
+            best, best_z = group, z
+    return best
+
+
+def _improvement(rows: TrainingRows, policies: list[Policy], row: np.ndarray, group: int) -> np.ndarray:
+    """Return by how much the loss of rows (n,) falls if a group is bought first, averaged over spends."""
+    usual = walk(rows, policies, row)
+    forced = np.full((len(row), usual.n_stages), NOTHING, dtype=np.int64)
+    forced[:, 0] = group
+    spends = np.linspace(0.0, usual.spend[:, -1].mean(), N_SPENDS + 1)[1:]
+    return _mean_loss(rows, usual, spends) - _mean_loss(rows, walk(rows, policies, row, forced), spends)
+
+
+def _mean_loss(rows: TrainingRows, walks: Walks, spends: np.ndarray) -> np.ndarray:
+    """Return the loss of each row, averaged over spends: at each, the row answers before the stage that exceeds it."""
+    loss = walks.losses(rows)
+    last = (walks.spend[:, :, None] <= spends + 1e-9).sum(axis=1) - 1
+    return np.take_along_axis(loss, last, axis=1).mean(axis=1)
+
+
+def _z(values: np.ndarray, weight: np.ndarray) -> float:
+    """Return the weighted mean of values, divided by its standard error."""
+    mean = np.average(values, weights=weight)
+    error = np.sqrt(np.sum(np.square(weight * (values - mean)))) / weight.sum()
+    return float(mean / error) if error > 0 else 0.0

@@ -1,0 +1,229 @@
+"""The fitted policy: what rows know, what they buy next, and when they stop."""
+
+from functools import cached_property
+
+import numpy as np
+
+from thrifty.kernels.adaptive import NODE, NOTHING, PackedForest, Policy, Stops
+from thrifty.models.factors import Factors
+from thrifty.models.forests.forest import Forest
+from thrifty.models.rebuilt import Rebuilt
+from thrifty.models.soundness import require
+from thrifty.stored import Array, Flag, Number, Structure, stored
+
+
+@stored(
+    factors=Structure(Factors),
+    predictor=Structure(Forest),
+    gains=Structure(Forest),
+    candidates=Array("int64", "n_candidates", low=0),
+    first=Array("int64", "n_first", low=0),
+    order=Array("int64", "n_groups", low=0),
+    n_at_stage=Array("int64", "n_stages", low=1),
+    choice_weight=Number(0, finite=True),
+    fill=Array("float64", "n_columns"),
+    is_regression=Flag(),
+)
+class PurchasePolicy(Rebuilt):
+    """What a row is predicted from, and what it buys next. Columns are sorted by group.
+
+    Parameters
+    ----------
+    factors : Factors
+        The groups of columns that are bought together.
+    predictor : Forest
+        Scores of masked rows; NaN is what a row has not bought.
+    gains : Forest
+        The expected decrease of the loss by each candidate, and by the default group (last).
+    candidates : ndarray of int
+        The groups that may be bought out of the default order.
+    first : ndarray of int
+        The groups that every row buys first.
+    order : ndarray of int, shape (n_groups,)
+        The default order.
+    n_at_stage : ndarray of int, shape (n_stages,)
+        How many groups a row buys at each stage.
+    choice_weight : float
+        The cost weight at which groups are compared.
+    fill : ndarray of shape (n_columns,)
+        What NaN in a bought column stands for; NaN: as if the column were not bought.
+    is_regression : bool
+        Whether the score is a number to predict; otherwise it is log-odds.
+    """
+
+    _made_of = (
+        *("factors", "predictor", "gains", "candidates", "first", "order", "n_at_stage", "choice_weight"),
+        *("fill", "is_regression"),
+    )
+
+    def __init__(
+        self,
+        factors: Factors,
+        predictor: Forest,
+        gains: Forest,
+        candidates: np.ndarray,
+        first: np.ndarray,
+        order: np.ndarray,
+        n_at_stage: np.ndarray,
+        choice_weight: float,
+        fill: np.ndarray,
+        is_regression: bool,
+    ):
+        self.factors, self.predictor, self.gains = factors, predictor, gains
+        self.candidates, self.first, self.order, self.n_at_stage = candidates, first, order, n_at_stage
+        self.choice_weight, self.fill, self.is_regression = choice_weight, fill, is_regression
+        self._refuse_unsound()
+
+    def _refuse_unsound(self) -> None:
+        """Raise ValueError unless all indices are valid, because kernels follow them unchecked."""
+        n_groups, n_columns = len(self.factors), self.factors.cost_model.n_features
+        for groups in (self.candidates, self.first):
+            require(not groups.size or groups.max() < n_groups, "its policy names a group that does not exist")
+        require(sorted(self.order.tolist()) == list(range(n_groups)), "its default order does not list all groups")
+        require(len(self.fill) == n_columns and not self.factors.flagged, "its policy has other columns")
+        require(self.predictor.n_features == n_columns, "its predictor has other columns")
+        require(self.gains.n_features == n_columns + self.n_described - 2, "its gains are of other states")
+        require(self.gains.value.shape[1] == len(self.candidates) + 1, "its gains are of other groups")
+        require(len(self.gains.base) == len(self.candidates) + 1, "its gains are of other groups")
+        require(self.predictor.value.shape[1] == 1, "its predictor has leaves with several values")
+        free = n_groups - int((self.order_prices > 0).sum())
+        require(int(self.n_at_stage.sum()) <= n_groups - free or n_groups == free, "it has too many stages")
+
+    @property
+    def n_scores(self) -> int:
+        """The number of scores of a row."""
+        return len(self.predictor.base)
+
+    @property
+    def n_described(self) -> int:
+        """The number of features that describe a state, behind the columns."""
+        n_belief = 1 if self.is_regression else 2 if self.n_scores == 1 else self.n_scores + 1
+        return n_belief + 4
+
+    @property
+    def n_stages(self) -> int:
+        """The number of stages."""
+        return len(self.n_at_stage)
+
+    @property
+    def order_prices(self) -> np.ndarray:
+        """What each group costs a row that has bought nothing."""
+        return group_prices(self.factors)
+
+    @cached_property
+    def arrays(self) -> Policy:
+        """The policy as the kernels read it, for rows whose columns have the order of X."""
+        unit_start, units = required_units(self.factors)
+        ticks = self.factors.cost_model._units.ticks
+        tree_start, trees = self._trees_of_groups()
+        return Policy(
+            predictor=packed(self.predictor),
+            gains=packed(self.gains),
+            tree_start=tree_start,
+            trees=trees,
+            column_start=self.factors.starts.astype(np.int64),
+            source=self.factors.columns,
+            unit_start=unit_start,
+            units=units,
+            unit_ticks=ticks.astype(np.float64),
+            fill=self.fill.astype(np.float64),
+            first=self.first.astype(np.int64),
+            order=self.order.astype(np.int64),
+            candidates=self.candidates.astype(np.int64),
+            n_at_stage=self.n_at_stage.astype(np.int64),
+            scale=float(self.factors.cost_model._units.scale),
+            total=float(max(ticks.sum(), 1.0)),
+            choice_weight=float(self.choice_weight),
+            is_regression=bool(self.is_regression),
+        )
+
+    @property
+    def training_arrays(self) -> Policy:
+        """The policy as the kernels read it, for rows whose columns are sorted by group."""
+        return self.arrays._replace(source=np.arange(len(self.fill)))
+
+    def _trees_of_groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the trees of the predictor that read a column of each group: where each list starts, and all lists."""
+        starts = self.factors.starts
+        lists = [
+            np.flatnonzero(self.predictor.tree_reads[:, starts[g] : starts[g + 1]].any(axis=1))
+            for g in range(len(self.factors))
+        ]
+        return np.cumsum([0, *map(len, lists)]), np.concatenate(lists).astype(np.int64)
+
+
+@stored(
+    forest=Structure(Forest),
+    stage_start=Array("int64", "n_starts", low=0),
+    stage_base=Array("float64", "n_stages", "n_weights", finite=True),
+    cost_weights=Array("float64", "n_weights", low=0, finite=True),
+)
+class StoppingRule(Rebuilt):
+    """The expected advantage of going on over answering now, for each stage and several cost weights.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees of all stages; a leaf has one value per cost weight.
+    stage_start : ndarray of int, shape (n_stages + 1,)
+        The trees of stage t are ``stage_start[t]`` to ``stage_start[t + 1]``.
+    stage_base : ndarray of shape (n_stages, n_weights)
+        What the trees of each stage start from.
+    cost_weights : ndarray of shape (n_weights,)
+        In descending order; the last one is 0.
+    """
+
+    _made_of = ("forest", "stage_start", "stage_base", "cost_weights")
+
+    def __init__(self, forest: Forest, stage_start: np.ndarray, stage_base: np.ndarray, cost_weights: np.ndarray):
+        self.forest, self.stage_start, self.stage_base = forest, stage_start, stage_base
+        self.cost_weights = cost_weights
+        rising = (np.diff(stage_start) >= 0).all() and stage_start[0] == 0 and stage_start[-1] <= forest.n_trees
+        require(bool(rising) and len(stage_start) == len(stage_base) + 1, "its stages of stopping are not in order")
+        require(forest.value.shape[1] == len(cost_weights) > 1, "its stopping rules are of other cost weights")
+        require(bool((np.diff(cost_weights) < 0).all()) and cost_weights[-1] == 0, "its cost weights do not descend")
+
+    @cached_property
+    def arrays(self) -> Stops:
+        """The rule as the kernels read it."""
+        return Stops(packed(self.forest), self.stage_start.astype(np.int64), np.ascontiguousarray(self.stage_base))
+
+    def position(self, cost_weight: float) -> tuple[int, float]:
+        """Return between which two cost weights one lies; see `position_among`."""
+        return position_among(self.cost_weights, cost_weight)
+
+
+def position_among(weights: np.ndarray, cost_weight: float) -> tuple[int, float]:
+    """Return between which two of descending cost weights one lies: the first column, and the share of the second.
+
+    Between two positive cost weights a and b the share of w is (log a - log w) / (log a - log b); between a and 0 it
+    is (a - w) / a. The column is NOTHING if the cost weight is larger than all.
+    """
+    if cost_weight > weights[0]:
+        return NOTHING, 0.0
+    column = int(np.clip(np.searchsorted(-weights, -cost_weight, side="right") - 1, 0, len(weights) - 2))
+    high, low = weights[column], weights[column + 1]
+    if low > 0:
+        return column, float(np.log(high / cost_weight) / np.log(high / low))
+    return column, float((high - cost_weight) / high)
+
+
+def packed(forest: Forest) -> PackedForest:
+    """Return a forest as the kernels of single rows read it."""
+    arrays = forest.arrays
+    nodes = np.zeros(len(arrays.feature), dtype=NODE)
+    for name in NODE.names or ():
+        nodes[name] = getattr(arrays, name)
+    return PackedForest(nodes, arrays.category_words, arrays.value, arrays.root, arrays.base, arrays.score_of)
+
+
+def required_units(factors: Factors) -> tuple[np.ndarray, np.ndarray]:
+    """Return the units that each group requires: where each list starts, and all lists."""
+    requirement = factors.requirement
+    return requirement.indptr.astype(np.int64), requirement.indices.astype(np.int64)
+
+
+def group_prices(factors: Factors) -> np.ndarray:
+    """Return what each group costs a row that has bought nothing, (n_groups,)."""
+    units = factors.cost_model._units
+    return factors.requirement @ units.ticks / units.scale

@@ -1,0 +1,82 @@
+"""Which states the predictor and the gains are learned on: those that rows reach, and others around them.
+
+Perturbed prefixes of the default order serve as long as there is no policy. Then rows follow the policy, and some of
+them buy a random group at a random stage instead.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from thrifty.kernels.adaptive import NOTHING, Policy
+from thrifty.models.adaptive.predictor import MaskedCopies
+from thrifty.models.adaptive.simulation import walk
+from thrifty.models.adaptive.training_rows import TrainingRows
+
+NOISE = ((0.0, 0.35), (2.0, 0.25), (8.0, 0.25), (np.inf, 0.15))  # scale of the perturbation, and its share
+SHARE_OF_ANY_SIZE = 0.1  # of the prefixes; the others have at most as many groups as there are single purchases
+FIRST_STAGES = 8  # in which random purchases are forced
+SHARE_OF_RANDOM = 0.1  # of the copies of the predictor
+
+
+def perturbed_prefixes(rows: TrainingRows, row: np.ndarray, order: np.ndarray, longest: int) -> np.ndarray:
+    """Return masks (n, n_groups): the first groups of a noisy copy of the default order, as many as a random number.
+
+    The position of each group gets Gumbel noise. If its scale is infinite, the order is random.
+    """
+    n, n_groups = len(row), len(order)
+    position = np.empty(n_groups)
+    position[order] = np.arange(n_groups)
+    scales, shares = map(np.array, zip(*NOISE, strict=True))
+    scale = np.minimum(rows.random.choice(scales, size=n, p=shares), 1e3 * n_groups)
+    noisy = position + scale[:, None] * rows.random.gumbel(size=(n, n_groups))
+    size = rows.random.integers(0, min(n_groups, longest) + 1, size=n)
+    any_size = rows.random.random(n) < SHARE_OF_ANY_SIZE
+    size[any_size] = rows.random.integers(0, n_groups + 1, size=int(any_size.sum()))
+    rank = noisy.argsort(axis=1).argsort(axis=1)
+    return (rank < size[:, None]) | (rows.prices == 0)
+
+
+def explored(
+    rows: TrainingRows,
+    policies: Sequence[Policy],
+    row: np.ndarray,
+    *,
+    n_forced: int,
+    share_forced: float,
+    last_stage: int,
+) -> np.ndarray:
+    """Return masks (n, n_groups) of states on the walks of rows, some of which were forced to buy random groups.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    policies : sequence of Policy
+        One for each fold.
+    row : ndarray of int, shape (n,)
+    n_forced : int
+        How many random groups a walk is forced to buy, at most.
+    share_forced : float
+        Share of the walks that are forced; the others follow the policy.
+    last_stage : int
+        The state is that before a random stage, up to this one.
+    """
+    random, n, n_stages = rows.random, len(row), policies[0].n_at_stage.size
+    forced = np.full((n, n_stages), NOTHING, dtype=np.int64)
+    for _ in range(n_forced if n_stages else 0):
+        stage = random.integers(0, min(FIRST_STAGES, n_stages), size=n)
+        forced[np.arange(n), stage] = random.integers(0, rows.n_groups, size=n)
+    forced[random.random(n) >= share_forced] = NOTHING
+    walks = walk(rows, policies, row, forced)
+    return walks.bought(random.integers(0, min(last_stage, n_stages) + 1, size=n))
+
+
+def copies_on_policy(
+    rows: TrainingRows, policies: Sequence[Policy], order: np.ndarray, n_copies: int, longest: int
+) -> MaskedCopies:
+    """Return masked copies of all rows for the predictor: on the policy, near it, and a few anywhere."""
+    row = np.repeat(np.arange(len(rows)), n_copies)
+    bought = explored(rows, policies, row, n_forced=1, share_forced=0.5, last_stage=longest)
+    anywhere = rows.random.random(len(row)) < SHARE_OF_RANDOM
+    bought[anywhere] = perturbed_prefixes(rows, row[anywhere], order, longest)
+    return MaskedCopies(row, bought)
