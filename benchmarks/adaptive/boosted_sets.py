@@ -5,7 +5,7 @@ from high to low, takes columns into the model. A set also holds all columns tha
 columns of a bundle without prices of their own.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import lightgbm
@@ -19,7 +19,8 @@ from thrifty.costs import Ledger
 
 LIGHTGBM = {"n_jobs": 1, "verbose": -1, "learning_rate": 0.1}
 FULL_TREES = 300  # of the full model
-CEGB_TREES = 100
+CEGB_ROUNDS = (30, 100, 300)  # all are prefixes of one fit
+FEW_CLASSES = 3  # more classes have 100 rounds, because a round has a tree for each class
 MOST_TREES = 300  # of a fixed set; early stopping chooses the number
 PATIENCE = 20
 ORDER_TREES = 30  # enough to see which columns a penalised model uses
@@ -45,20 +46,34 @@ def fixed_sets(problem: Problem) -> Points:
 
 
 def cegb_coupled(problem: Problem) -> Points:
-    """Yield a point per penalty; every row pays for all columns that the model uses."""
-    for penalty in COUPLED:
-        model = _penalised(problem, "coupled", penalty * len(problem.X), CEGB_TREES)
-        used = model.feature_importances_ > 0
-        spend = problem.costs.of(used)
-        yield point(problem, {"penalty": float(penalty)}, spend, model.predict_proba(problem.X_test))
+    """Yield points for several penalties and numbers of rounds; every row pays for all columns that the model uses."""
+    for setting, model in _penalised_sweep(problem, "coupled", COUPLED * len(problem.X)):
+        spend = problem.costs.of(model.feature_importance() > 0)
+        yield point(problem, setting, spend, _probabilities(model, problem))
 
 
 def cegb_lazy(problem: Problem) -> Points:
-    """Yield a point per penalty; every row pays for the columns on its own paths."""
-    for penalty in LAZY:
-        model = _penalised(problem, "lazy", penalty, CEGB_TREES)
+    """Yield points for several penalties and numbers of rounds; every row pays for the columns on its own paths."""
+    for setting, model in _penalised_sweep(problem, "lazy", LAZY):
         spend = Forest.from_model(model).with_costs(problem.costs).spend(problem.X_test)
-        yield point(problem, {"penalty": float(penalty)}, spend, model.predict_proba(problem.X_test))
+        yield point(problem, setting, spend, _probabilities(model, problem))
+
+
+def _penalised_sweep(
+    problem: Problem, kind: str, penalties: np.ndarray
+) -> Iterator[tuple[dict[str, Any], lightgbm.Booster]]:
+    """Yield settings and models: the first rounds of one fit per penalty."""
+    rounds = CEGB_ROUNDS if problem.n_classes <= FEW_CLASSES else (100,)
+    for penalty in penalties.tolist():
+        fitted = _penalised(problem, kind, penalty, max(rounds)).booster_
+        for n in rounds:
+            prefix = lightgbm.Booster(model_str=fitted.model_to_string(num_iteration=n))
+            yield {"penalty": penalty, "n_estimators": n}, prefix
+
+
+def _probabilities(model: lightgbm.Booster, problem: Problem) -> np.ndarray:
+    probability = model.predict(problem.X_test, num_threads=1)
+    return probability if probability.ndim == 2 else np.column_stack([1 - probability, probability])
 
 
 def _booster(**options: Any) -> lightgbm.LGBMClassifier:
