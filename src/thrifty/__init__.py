@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from thrifty.exceptions import SessionError as SessionError
     from thrifty.exceptions import ThriftyError as ThriftyError
     from thrifty.models.acquisition import Acquisition as Acquisition
+    from thrifty.models.adaptive.thrifty_models import ThriftyClassifier as ThriftyClassifier
+    from thrifty.models.adaptive.thrifty_models import ThriftyRegressor as ThriftyRegressor
     from thrifty.models.base import BudgetedEstimator as BudgetedEstimator
     from thrifty.models.base import Run as Run
     from thrifty.models.boosting.adaboost_rs import AdaBoostRSClassifier as AdaBoostRSClassifier
@@ -79,6 +81,7 @@ _HOMES = {
         "ThriftyError",
     ],
     "models.acquisition": ["Acquisition"],
+    "models.adaptive.thrifty_models": ["ThriftyClassifier", "ThriftyRegressor"],
     "models.base": ["BudgetedEstimator", "Run"],
     "models.boosting.adaboost_rs": ["AdaBoostRSClassifier"],
     "models.boosting.early_exit": ["EarlyExitRanker"],
@@ -158,7 +161,9 @@ __all__ = [
     "StaticSelectionRegressor",
     "Stop",
     "TableModel",
+    "ThriftyClassifier",
     "ThriftyError",
+    "ThriftyRegressor",
     "TruncatedClassifier",
     "TruncatedRegressor",
     "cstc_criterion",

@@ -66,7 +66,6 @@ class Policy(NamedTuple):
     n_at_stage: np.ndarray  # (S,) how many groups a row buys at each stage
     scale: float  # ticks in a cost of 1
     total: float  # ticks of everything
-    choice_weight: float  # cost weight of the choice between groups
     is_regression: bool
 
 
@@ -277,37 +276,30 @@ def _entropy_term(p):
 def choose(policy, state, cap):
     """Return the group that a row buys next, or NOTHING if it has all groups or can pay for none.
 
-    The default group, which is the next of the default order, competes with the candidates. Groups are compared by
-    their net gain: expected gain - cost weight * price. If no net gain is positive, they are compared by their expected
-    gain per price. The expected gain of the choice and its price are written into `state.values`.
+    The default group, which is the next of the default order, competes with the candidates. The group with the largest
+    expected gain per price is chosen; the default group if no other has a larger one, or if no gain is positive. The
+    expected gain of the choice and its price are written into `state.values`.
     """
-    stage, chosen = int(state.counts[2]), NOTHING
+    stage, chosen, gain = int(state.counts[2]), NOTHING, 0.0
     if stage < policy.first.size:
         group = policy.first[stage]
         if not state.bought[group] and (state.counts[0] + ticks_of(policy, state, group)) / policy.scale <= cap:
-            chosen = group
-    gains, spent, scale, weight = state.gains, state.counts[0], policy.scale, policy.choice_weight
-    if chosen != NOTHING:
-        gain = _gain_of(policy, state, chosen)
-    else:
+            chosen, gain = group, _gain_of(policy, state, group)
+    if chosen == NOTHING:
         chosen = next_in_order(policy, state, cap)
         if chosen == NOTHING:
             return NOTHING
+        gains, spent, scale = state.gains, state.counts[0], policy.scale
         gain = gains[gains.size - 1]
-        price = ticks_of(policy, state, chosen) / scale
-        best_net, best_ratio = gain - weight * price, gain / price
+        best = max(gain / ticks_of(policy, state, chosen), 0.0)
         bought, candidates = state.bought, policy.candidates
         for c in range(candidates.size):
             group = candidates[c]
-            if bought[group]:
+            if bought[group] or gains[c] <= 0:
                 continue
             ticks = ticks_of(policy, state, group)
-            if (spent + ticks) / scale > cap:
-                continue
-            price = ticks / scale
-            net, ratio = gains[c] - weight * price, gains[c] / price
-            if net > max(best_net, 0.0) or (best_net <= 0 and net <= 0 and ratio > best_ratio):
-                chosen, gain, best_net, best_ratio = group, gains[c], net, ratio
+            if gains[c] / ticks > best and (spent + ticks) / scale <= cap:
+                chosen, gain, best = group, gains[c], gains[c] / ticks
     n_values = state.values.size
     state.values[n_values - 2] = gain
     state.values[n_values - 1] = ticks_of(policy, state, chosen) / policy.total
@@ -379,10 +371,11 @@ def run_rows(policy, stops, column, share, X, caps, first, last, scores, bought,
 
 
 @njit(cache=True, nogil=True)
-def simulate_rows(policy, X, rows, forced, first, last, scores, described, ticks, stage_of):
-    """Let rows[first..last] buy through all stages without stopping, and record every stage.
+def simulate_rows(policy, X, rows, forced, until, first, last, scores, described, ticks, stage_of):
+    """Let rows[first..last] buy without stopping, and record every stage.
 
     forced      (n, S) group to buy at a stage instead of the chosen one, or NOTHING
+    until       (n,) how many stages to walk
     scores      (n, S + 1, s) scores before each stage and at the end
     described   (n, S + 1, b + 4) features behind the columns
     ticks       (n, S + 1) ticks spent before each stage and at the end
@@ -395,14 +388,14 @@ def simulate_rows(policy, X, rows, forced, first, last, scores, described, ticks
         begin(policy, state)
         stage_of[i] = n_stages + 1
         n_planned = pay_free(policy, state, 0)
-        for stage in range(n_stages + 1):
+        for stage in range(until[i] + 1):
             read_groups(policy, state, n_planned, row)
             for at in range(n_planned):
                 stage_of[i, state.plan[at]] = stage
             describe(policy, state)
             group = choose(policy, state, np.inf)
             n_planned, wanted = 0, NOTHING
-            if stage < n_stages:
+            if stage < until[i]:
                 wanted = forced[i, stage]
             if wanted != NOTHING and not state.bought[wanted]:
                 group = wanted
@@ -411,16 +404,17 @@ def simulate_rows(policy, X, rows, forced, first, last, scores, described, ticks
             scores[i, stage] = state.scores
             ticks[i, stage] = state.counts[0]
             described[i, stage] = state.values[d:]
-            if stage < n_stages and group != NOTHING:
+            if stage < until[i] and group != NOTHING:
                 n_planned = pay_stage(policy, state, group, np.inf)
 
 
 @njit(cache=True, nogil=True)
-def gains_of_groups(policy, groups, X, rows, bought, targets, error_costs, kind, first, last, gains, described):
+def gains_of_groups(policy, groups, X, rows, bought, targets, error_costs, kind, first, last, gains, prices, described):
     """Write by how much the loss of states first..last falls if they buy one further group.
 
     rows       (n,) row of X of each state            bought    (n, G) groups that it has
     gains      (n, len(groups) + 1) decrease of the loss by each group, and by the default group; NaN if there is none
+    prices     (n, len(groups) + 1) what each group costs in this state, in ticks
     described  (n, b + 4) features behind the columns; the last two are not meaningful
     """
     d = policy.fill.size
@@ -439,9 +433,10 @@ def gains_of_groups(policy, groups, X, rows, bought, targets, error_costs, kind,
         leaf[:], scores[:], values[:] = state.leaf, state.scores, state.values
         for c in range(groups.size + 1):
             group = groups[c] if c < groups.size else default
-            gains[i, c] = np.nan
+            gains[i, c] = prices[i, c] = np.nan
             if group == NOTHING or bought[i, group]:
                 continue
+            prices[i, c] = ticks_of(policy, state, group)
             read_group(policy, state, group, row)
             gains[i, c] = before - loss_of(state.scores, target, error_costs, kind)
             state.scores[:] = scores
@@ -529,3 +524,15 @@ def subtract_steps(rows, step, known, residual):
         for k in range(step.size):
             if known[r, k]:
                 residual[r, k] -= step[k]
+
+
+@njit(cache=True, nogil=True)
+def add_leaves(forest, values, first, last, out):
+    """Add the values of the leaves that states (n, n_features) reach to `out` (n, n_outputs)."""
+    nodes, words, value, root, _, _ = forest
+    for i in range(first, last):
+        state = values[i]
+        for tree in range(root.size):
+            leaf = find_leaf(nodes, words, root[tree], state)
+            for k in range(value.shape[1]):
+                out[i, k] += value[leaf, k]

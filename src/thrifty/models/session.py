@@ -31,10 +31,13 @@ class Acquire:
     cost : float
         What the step adds to ``session.spend``: the units of the features that are not paid for yet, and the
         evaluation that has become necessary since the step before. The sum over all steps is the spend of the row.
+    explanation : str
+        Why the model asks for them, if it can tell; otherwise empty.
     """
 
     features: tuple[Feature, ...]
     cost: float
+    explanation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +54,15 @@ class Stop:
         Where the row ended: a node or stage of the model, or -1 if it could not afford the first one.
     reason : {"done", "cap"}
         Why it ended: nothing more is needed, or the next step would exceed the cap.
+    explanation : str
+        The reason in words, if the model can tell more; otherwise empty.
     """
 
     prediction: Any
     score: Any
     exit: int
     reason: str
+    explanation: str = ""
 
 
 class Session(ABC):

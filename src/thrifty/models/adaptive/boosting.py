@@ -114,7 +114,7 @@ def boost(
 
 def boost_vector(
     codes: Codes, bins: Bins, labels: np.ndarray, weight: np.ndarray, plan: Plan, random: np.random.Generator
-) -> Forest:
+) -> VectorTrees:
     """Fit trees whose leaves predict many numbers at once, by least squares.
 
     In each round the residuals of all outputs are projected on a random direction, a tree is grown on this one number,

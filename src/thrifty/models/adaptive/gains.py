@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.adaptive import gains_of_groups
+from thrifty.kernels.adaptive import Policy, add_leaves, gains_of_groups
 from thrifty.kernels.threads import over_rows
 from thrifty.models.adaptive.boosting import Plan, VectorTrees, boost_vector, constant_tree
+from thrifty.models.adaptive.policy import packed
 from thrifty.models.adaptive.simulation import n_described_of
 from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
 from thrifty.models.forests.forest import Forest
@@ -19,7 +20,7 @@ from thrifty.models.growing.growth import Limits
 
 PLAN = Plan(80, 0.15, Limits(None, 31, 60.0, 20.0), max_features=0.7)
 SMALLEST_BLOCK = 32  # states of a thread
-MIN_Z = 2.0  # standard errors by which buying a group instead of the default has to be better
+MIN_Z = 1.0  # standard errors by which buying a group instead of the default has to be better
 
 
 class Gains(NamedTuple):
@@ -39,13 +40,12 @@ def no_gains(rows: TrainingRows) -> Gains:
 
 def fit_gains(
     rows: TrainingRows,
-    policies: list,
+    policies: list[Policy],
     groups: np.ndarray,
     row: np.ndarray,
     bought: np.ndarray,
-    choice_weight: float,
-) -> Gains:
-    """Regress the gains of groups on states, and keep the groups that are worth buying out of order.
+) -> tuple[Gains, np.ndarray]:
+    """Regress the gains of groups on states, and find the groups that are worth buying out of order.
 
     Parameters
     ----------
@@ -57,10 +57,15 @@ def fit_gains(
     row : ndarray of int, shape (n,)
         The row of each state.
     bought : ndarray of bool, shape (n, n_groups)
-    choice_weight : float
-        The cost weight at which groups are compared.
+
+    Returns
+    -------
+    Gains
+        Of all groups.
+    ndarray of int
+        The positions of the groups that are worth buying out of the default order.
     """
-    gains, described = _gains(rows, policies, groups, row, bought)
+    gains, prices, described = _gains(rows, policies, groups, row, bought)
     bins = bins_of_states(described, rows.random)
     states, weight, fold = States.of(rows, row, bought, described, bins), rows.weight[row], rows.fold[row]
     forests, expected = [], np.empty_like(gains)
@@ -70,32 +75,32 @@ def fit_gains(
         forests.append(trees.forest())
         held_out = np.flatnonzero(fold == k)
         expected[held_out] = _predicted(forests[-1], rows, row[held_out], bought[held_out], described[held_out])
-    kept = _worthwhile(rows, groups, gains, expected, bought, row, choice_weight)
-    if not kept.size:
-        return no_gains(rows)
-    outputs = np.append(kept, len(groups))
-    full = boost_vector(states.codes, states.bins, gains[:, outputs], weight, PLAN, rows.random)
-    return Gains([_with_outputs(forest, outputs) for forest in forests], full.forest(), groups[kept])
+    full = boost_vector(states.codes, states.bins, gains, weight, PLAN, rows.random)
+    worthwhile = _worthwhile(gains, expected, prices)
+    return Gains(forests, full.forest(), groups), worthwhile
 
 
 def _gains(
-    rows: TrainingRows, policies: list, groups: np.ndarray, row: np.ndarray, bought: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the gains (n, len(groups) + 1) of states, the last of the default group, and their description."""
-    gains, described = np.empty((len(row), len(groups) + 1)), np.empty((len(row), n_described_of(rows)))
-    objective = rows.objective
+    rows: TrainingRows, policies: list[Policy], groups: np.ndarray, row: np.ndarray, bought: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the gains of groups in states and their prices (n, len(groups) + 1), and the description of states.
+
+    The last column is that of the default group. Prices are in ticks.
+    """
+    shape, objective = (len(row), len(groups) + 1), rows.objective
+    gains, prices, described = np.empty(shape), np.empty(shape), np.empty((len(row), n_described_of(rows)))
     for k, policy in enumerate(policies):
         members = np.flatnonzero(rows.fold[row] == k)
-        parts = np.empty((len(members), gains.shape[1])), np.empty((len(members), described.shape[1]))
+        parts = tuple(np.empty((len(members), each.shape[1])) for each in (gains, prices, described))
         own, has = row[members], np.ascontiguousarray(bought[members]).astype(np.uint8)
-        kernel_arguments = (policy, groups, rows.X, own, has, rows.targets, objective.cost_matrix, objective.kind)
+        fixed = (policy, groups, rows.X, own, has, rows.targets, objective.cost_matrix, objective.kind)
         over_rows(
-            lambda first, last, fixed=kernel_arguments, parts=parts: gains_of_groups(*fixed, first, last, *parts),
+            lambda first, last, fixed=fixed, parts=parts: gains_of_groups(*fixed, first, last, *parts),  # type: ignore[misc, call-arg]
             len(members),
             smallest=SMALLEST_BLOCK,
         )
-        gains[members], described[members] = parts
-    return gains, described[:, :-2]
+        gains[members], prices[members], described[members] = parts
+    return gains, prices, described[:, :-2]
 
 
 def _predicted(
@@ -114,40 +119,39 @@ def state_values(rows: TrainingRows, row: np.ndarray, bought: np.ndarray, descri
 
 def state_outputs(forest: Forest, values: np.ndarray) -> np.ndarray:
     """Return the sums (n, n_outputs) of trees with vector leaves."""
-    n_outputs = forest.value.shape[1]
-    return forest.outputs_of_codes(np.ascontiguousarray(values)).reshape(len(values), -1, n_outputs).sum(axis=1) + (
-        forest.base
-    )
+    out, trees, values = np.tile(forest.base, (len(values), 1)), packed(forest), np.ascontiguousarray(values)
+    over_rows(lambda first, last: add_leaves(trees, values, first, last, out), len(values), smallest=256)
+    return out
 
 
-def _worthwhile(
-    rows: TrainingRows,
-    groups: np.ndarray,
-    gains: np.ndarray,
-    expected: np.ndarray,
-    bought: np.ndarray,
-    row: np.ndarray,
-    choice_weight: float,
-) -> np.ndarray:
+def _worthwhile(gains: np.ndarray, expected: np.ndarray, prices: np.ndarray) -> np.ndarray:
     """Return the positions of the groups whose choice instead of the default group pays on held-out rows.
 
-    In the states where a group has the largest expected net gain, larger than that of the default group, the mean
-    of (its gain - the gain of the default group), net of prices, has to be MIN_Z standard errors above 0.
+    In the states where a group has the largest expected gain per price, larger than that of the default group, the mean
+    of its gain per price - the gain per price of the default group has to be MIN_Z standard errors above 0.
     """
-    prices = rows.prices
-    default = np.where(np.isnan(gains[:, -1]), -1, 0)
-    cost = np.append(prices[groups], 0.0)
-    net = expected - choice_weight * cost
-    net[:, :-1][np.isnan(gains[:, :-1])] = -np.inf
-    best = net[:, :-1].argmax(axis=1)
-    usable = (default == 0) & (net[np.arange(len(net)), best] > net[:, -1])
-    realised = gains[np.arange(len(gains)), best] - gains[:, -1]
+    at = np.arange(len(gains))
+    if gains.shape[1] == 1:
+        return np.empty(0, dtype=np.int64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate, realised = expected / prices, gains / prices
+    rate[:, :-1][~np.isfinite(realised[:, :-1])] = -np.inf
+    best = rate[:, :-1].argmax(axis=1)
+    usable = np.isfinite(realised[:, -1]) & (rate[at, best] > np.maximum(rate[:, -1], 0.0))
+    difference = np.where(usable, realised[at, best] - realised[:, -1], 0.0)
     kept = []
-    for c in range(len(groups)):
-        chosen = realised[usable & (best == c)]
+    for c in range(gains.shape[1] - 1):
+        chosen = difference[usable & (best == c)]
         if len(chosen) > 1 and chosen.mean() > MIN_Z * chosen.std(ddof=1) / np.sqrt(len(chosen)):
             kept.append(c)
     return np.array(kept, dtype=np.int64)
+
+
+def restricted(gains: Gains, kept: np.ndarray) -> Gains:
+    """Return the gains of some of the groups, given by their positions, and of the default group."""
+    outputs = np.append(kept, len(gains.candidates))
+    of_fold = [_with_outputs(forest, outputs) for forest in gains.of_fold]
+    return Gains(of_fold, _with_outputs(gains.of_all, outputs), gains.candidates[kept])
 
 
 def _with_outputs(forest: Forest, outputs: np.ndarray) -> Forest:

@@ -1,13 +1,13 @@
 """Learning of the policy: rounds of gains, lookahead and refits, each kept only if it is better on held-out rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thrifty.kernels.adaptive import Policy
 from thrifty.models.adaptive.boosting import Boosted, Plan
-from thrifty.models.adaptive.gains import Gains, fit_gains, no_gains
+from thrifty.models.adaptive.gains import Gains, fit_gains, no_gains, restricted
 from thrifty.models.adaptive.lookahead import best_first_group
 from thrifty.models.adaptive.order import default_order
 from thrifty.models.adaptive.policy import PurchasePolicy, position_among
@@ -16,11 +16,12 @@ from thrifty.models.adaptive.simulation import Walks, walk
 from thrifty.models.adaptive.states import copies_on_policy, explored, perturbed_prefixes
 from thrifty.models.adaptive.stopping import Stopped, default_cost_weights, fit_stops
 from thrifty.models.adaptive.training_rows import TrainingRows
+from thrifty.models.forests.forest import Forest
 
 MAX_CANDIDATES = 100  # groups that may be bought out of order; the first ones of the default order
-STATES_PER_ROW = 3  # on which gains are learned
+STATES_PER_ROW = 2  # on which gains are learned
 LAST_STAGE = 12  # of these states
-FEWEST_STATES, MOST_STATES = 2_000, 40_000
+FEWEST_STATES, MOST_STATES = 2_000, 20_000
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,6 @@ class Settings:
         The number of single purchases; then rows buy several groups at a time.
     max_rows : int
         The largest number of rows that walk.
-    choice_weight : float
-        The cost weight at which groups are compared.
     """
 
     predictor: Plan
@@ -48,7 +47,6 @@ class Settings:
     n_copies: int
     max_steps: int
     max_rows: int
-    choice_weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +114,8 @@ class Learner:
             if challenger is None or not is_better(self.rows, challenger, best):
                 break
             best, n_rounds = challenger, n_rounds + 1
+        if not best.gains.candidates.size:
+            best = self._with_gain_of_default(best)
         rounds = float(np.mean([each.n_rounds for each in best.predictors]))
         predictor = fit_predictor(self.rows, best.copies, self.settings.predictor, rounds)
         self.advance("final predictor")
@@ -133,22 +133,36 @@ class Learner:
     def _improved(self, attempt: Attempt) -> Attempt | None:
         """Return the policy that buys by expected gains; None if it would not differ."""
         rows, settings = self.rows, self.settings
+        row, bought = self._states(attempt)
+        gains, worthwhile = fit_gains(rows, self._policies(attempt), self.groups, row, bought)
+        self.advance("gains")
+        group = None
+        if not attempt.first.size:
+            group = best_first_group(rows, self._policies(attempt, gains), self.sample)
+            self.advance("lookahead")
+        if group is None:  # after a new first purchase, what is worthwhile changes
+            gains = restricted(gains, worthwhile)
+        if group is None and not worthwhile.size:
+            return None
+        first = attempt.first if group is None else np.array([group], dtype=np.int64)
+        policies = [policy._replace(first=first) for policy in self._policies(attempt, gains)]
+        copies = copies_on_policy(rows, policies, self.order, settings.n_copies, settings.max_steps)
+        return self._attempt(copies, gains, first)
+
+    def _with_gain_of_default(self, attempt: Attempt) -> Attempt:
+        """Return a policy that follows the default order, and knows the expected gain of the next group."""
+        nothing = np.empty(0, dtype=np.int64)
+        row, bought = self._states(attempt)
+        gains, _ = fit_gains(self.rows, self._policies(attempt), nothing, row, bought)
+        walks = walk(self.rows, self._policies(attempt, gains), self.sample)
+        return replace(attempt, gains=gains, walks=walks)
+
+    def _states(self, attempt: Attempt) -> tuple[np.ndarray, np.ndarray]:
+        """Return states on which gains are learned: their rows, and the groups that these have."""
         n_states = int(np.clip(STATES_PER_ROW * len(self.sample), FEWEST_STATES, MOST_STATES))
         row = self.sample[np.arange(n_states) % len(self.sample)]
-        bought = explored(
-            rows, self._policies(attempt), row, n_forced=2, share_forced=0.7, last_stage=LAST_STAGE
-        )
-        gains = fit_gains(rows, self._policies(attempt), self.groups, row, bought, settings.choice_weight)
-        self.advance("gains")
-        policies = self._policies(attempt, gains)
-        first = best_first_group(rows, policies, self.sample) if len(attempt.first) == 0 else None
-        self.advance("lookahead")
-        if first is None and not gains.candidates.size:
-            return None
-        firsts = attempt.first if first is None else np.array([first], dtype=np.int64)
-        policies = [policy._replace(first=firsts) for policy in policies]
-        copies = copies_on_policy(rows, policies, self.order, settings.n_copies, settings.max_steps)
-        return self._attempt(copies, gains, firsts)
+        policies = self._policies(attempt)
+        return row, explored(self.rows, policies, row, n_forced=2, share_forced=0.7, last_stage=LAST_STAGE)
 
     def _attempt(self, copies: MaskedCopies, gains: Gains, first: np.ndarray) -> Attempt:
         """Fit predictors, walk, and learn when to stop."""
@@ -172,7 +186,7 @@ class Learner:
             for each, of_fold in zip(attempt.predictors, gains.of_fold, strict=True)
         ]
 
-    def _policy(self, predictor, gains, candidates: np.ndarray, first: np.ndarray) -> PurchasePolicy:
+    def _policy(self, predictor: Forest, gains: Forest, candidates: np.ndarray, first: np.ndarray) -> PurchasePolicy:
         return PurchasePolicy(
             self.rows.factors,
             predictor,
@@ -181,7 +195,6 @@ class Learner:
             first,
             self.order,
             self.n_at_stage,
-            self.settings.choice_weight,
             self.rows.fill,
             not self.rows.objective.n_classes,
         )

@@ -32,7 +32,7 @@ def best_first_group(rows: TrainingRows, policies: list[Policy], sample: np.ndar
     shuffled = rows.random.permutation(sample)
     few, many = shuffled[:FEW_ROWS], shuffled[:MANY_ROWS]
     groups = np.flatnonzero(rows.prices > 0)
-    gains = [_improvement(rows, shortened, few, group).mean() for group in groups]
+    gains = [_improvement(rows, shortened, few, group).mean() for group in groups.tolist()]
     finalists = groups[np.argsort(gains)[::-1][:N_FINALISTS]]
     best, best_z = None, MIN_Z
     for group in finalists.tolist():

@@ -9,7 +9,7 @@ from thrifty.models.factors import Factors
 from thrifty.models.forests.forest import Forest
 from thrifty.models.rebuilt import Rebuilt
 from thrifty.models.soundness import require
-from thrifty.stored import Array, Flag, Number, Structure, stored
+from thrifty.stored import Array, Flag, Structure, stored
 
 
 @stored(
@@ -20,7 +20,6 @@ from thrifty.stored import Array, Flag, Number, Structure, stored
     first=Array("int64", "n_first", low=0),
     order=Array("int64", "n_groups", low=0),
     n_at_stage=Array("int64", "n_stages", low=1),
-    choice_weight=Number(0, finite=True),
     fill=Array("float64", "n_columns"),
     is_regression=Flag(),
 )
@@ -43,8 +42,6 @@ class PurchasePolicy(Rebuilt):
         The default order.
     n_at_stage : ndarray of int, shape (n_stages,)
         How many groups a row buys at each stage.
-    choice_weight : float
-        The cost weight at which groups are compared.
     fill : ndarray of shape (n_columns,)
         What NaN in a bought column stands for; NaN: as if the column were not bought.
     is_regression : bool
@@ -52,7 +49,7 @@ class PurchasePolicy(Rebuilt):
     """
 
     _made_of = (
-        *("factors", "predictor", "gains", "candidates", "first", "order", "n_at_stage", "choice_weight"),
+        *("factors", "predictor", "gains", "candidates", "first", "order", "n_at_stage"),
         *("fill", "is_regression"),
     )
 
@@ -65,13 +62,12 @@ class PurchasePolicy(Rebuilt):
         first: np.ndarray,
         order: np.ndarray,
         n_at_stage: np.ndarray,
-        choice_weight: float,
         fill: np.ndarray,
         is_regression: bool,
     ):
         self.factors, self.predictor, self.gains = factors, predictor, gains
         self.candidates, self.first, self.order, self.n_at_stage = candidates, first, order, n_at_stage
-        self.choice_weight, self.fill, self.is_regression = choice_weight, fill, is_regression
+        self.fill, self.is_regression = fill, is_regression
         self._refuse_unsound()
 
     def _refuse_unsound(self) -> None:
@@ -133,7 +129,6 @@ class PurchasePolicy(Rebuilt):
             n_at_stage=self.n_at_stage.astype(np.int64),
             scale=float(self.factors.cost_model._units.scale),
             total=float(max(ticks.sum(), 1.0)),
-            choice_weight=float(self.choice_weight),
             is_regression=bool(self.is_regression),
         )
 

@@ -51,9 +51,13 @@ class Walks:
 
 
 def walk(
-    rows: TrainingRows, policies: Sequence[Policy], row: np.ndarray, forced: np.ndarray | None = None
+    rows: TrainingRows,
+    policies: Sequence[Policy],
+    row: np.ndarray,
+    forced: np.ndarray | None = None,
+    until: np.ndarray | None = None,
 ) -> Walks:
-    """Let training rows walk through all stages, each with the policy of its fold.
+    """Let training rows walk through the stages, each with the policy of its fold.
 
     Parameters
     ----------
@@ -64,11 +68,15 @@ def walk(
         The rows to walk.
     forced : ndarray of int, shape (n, n_stages), optional
         A group to buy at a stage, whatever the policy says; NOTHING lets the policy decide.
+    until : ndarray of int, shape (n,), optional
+        How many stages each row walks; all by default. Later stages of the result are not meaningful.
     """
     n, example = len(row), policies[0]
     n_stages, n_described = example.n_at_stage.size, n_described_of(rows)
     if forced is None:
         forced = np.full((n, n_stages), NOTHING, dtype=np.int64)
+    if until is None:
+        until = np.full(n, n_stages, dtype=np.int64)
     walks = Walks(
         row,
         np.empty((n, n_stages + 1, rows.n_scores)),
@@ -77,18 +85,20 @@ def walk(
         np.empty((n, rows.n_groups), dtype=np.int64),
     )
     for k, policy in enumerate(policies):
-        _walk_fold(rows, policy, np.flatnonzero(rows.fold[row] == k), forced, walks)
+        _walk_fold(rows, policy, np.flatnonzero(rows.fold[row] == k), forced, until, walks)
     np.divide(walks.spend, example.scale, out=walks.spend)  # from ticks
     return walks
 
 
-def _walk_fold(rows: TrainingRows, policy: Policy, members: np.ndarray, forced: np.ndarray, walks: Walks) -> None:
+def _walk_fold(
+    rows: TrainingRows, policy: Policy, members: np.ndarray, forced: np.ndarray, until: np.ndarray, walks: Walks
+) -> None:
     """Let the members of a fold walk, and write their walks."""
     outputs = (walks.scores, walks.described, walks.spend, walks.stage_of)
     parts = tuple(np.empty((len(members), *array.shape[1:]), dtype=array.dtype) for array in outputs)
-    row, wanted = walks.row[members], np.ascontiguousarray(forced[members])
+    row, wanted, n_walked = walks.row[members], np.ascontiguousarray(forced[members]), until[members]
     over_rows(
-        lambda first, last: simulate_rows(policy, rows.X, row, wanted, first, last, *parts),
+        lambda first, last: simulate_rows(policy, rows.X, row, wanted, n_walked, first, last, *parts),
         len(members),
         smallest=SMALLEST_BLOCK,
     )

@@ -67,8 +67,8 @@ def explored(
         stage = random.integers(0, min(FIRST_STAGES, n_stages), size=n)
         forced[np.arange(n), stage] = random.integers(0, rows.n_groups, size=n)
     forced[random.random(n) >= share_forced] = NOTHING
-    walks = walk(rows, policies, row, forced)
-    return walks.bought(random.integers(0, min(last_stage, n_stages) + 1, size=n))
+    until = random.integers(0, min(last_stage, n_stages) + 1, size=n)
+    return walk(rows, policies, row, forced, until).bought(until)
 
 
 def copies_on_policy(

@@ -9,9 +9,8 @@ from sklearn.utils import check_random_state
 
 from thrifty.costs import CostModel
 from thrifty.metrics.scoring import QUERY_METRICS, query_metric
-from thrifty.models.growing.binning import Bins, Codes, check_categories
+from thrifty.models.growing.binning import Bins, Codes, categorical_columns, check_categories
 from thrifty.models.growing.losses import Loss
-from thrifty.models.parameters import is_whole
 from thrifty.models.rows import Rows
 
 HeldOutScore = Callable[[np.ndarray], float]  # of the scores (n_scores, n) of all rows; larger is better
@@ -68,7 +67,7 @@ def code_rows(estimator: Any, rows: Rows, held_out: Rows | None) -> CodedRows:
     """Return the training rows and held-out rows of a Greedy Miser, which has validated them, as coded rows."""
     parts = [rows] if held_out is None else [rows, held_out]
     X = _joined([part.X for part in parts])
-    categorical = _categorical_columns(estimator)
+    categorical = categorical_columns(estimator)
     check_categories(X, categorical, type(estimator).__name__, estimator._feature_ids())
     bins = Bins.of(rows.X, rows.weight, estimator.max_bins, categorical, generator_of(estimator.random_state))
     targets = _joined([estimator._encoded(part.y) for part in parts])
@@ -103,20 +102,3 @@ def _held_out_score(scoring: Any, held_out: Rows, loss: Loss, where: slice) -> H
     if scoring is None:
         return lambda scores: -loss.value(scores, where)
     return lambda scores: float(scoring(held_out.y, scores[:, where].T if len(scores) > 1 else scores[0, where]))
-
-
-def _categorical_columns(estimator: Any) -> np.ndarray:
-    """Return which columns hold categories, (n_features,) bool, from the parameter categorical_features."""
-    given, ids = estimator.categorical_features, list(estimator._feature_ids())
-    categorical = np.zeros(len(ids), dtype=bool)
-    if given is None:
-        return categorical
-    listed = np.asarray(given)
-    if listed.dtype == bool and listed.shape == categorical.shape:
-        return listed
-    for each in listed.ravel().tolist():
-        column = ids.index(each) if each in ids else each
-        known = is_whole(column, 0) and column < len(ids)
-        estimator._refuse_unless(known, "categorical_features", given, "names or positions of columns, or a mask")
-        categorical[column] = True
-    return categorical

@@ -13,7 +13,7 @@ from thrifty.models.boosting.coded_rows import CodedRows, code_rows, generator_o
 from thrifty.models.boosting.rounds import Plan, Rounds, boost
 from thrifty.models.derived import Derivation
 from thrifty.models.forests.estimator import ForestEstimator
-from thrifty.models.growing.binning import MAX_BINS
+from thrifty.models.growing.binning import MAX_BINS, translated_categories
 from thrifty.models.growing.growth import Limits
 from thrifty.models.growing.losses import Loss
 from thrifty.models.growing.payments import PAYMENTS
@@ -166,17 +166,7 @@ class GreedyMiserEstimator(ForestEstimator):
         return self
 
     def _translate_parameters(self, derivation: Derivation) -> None:
-        """Translate categorical_features to derived columns; one-hot columns are not categorical any more."""
-        if self.categorical_features is None:
-            return
-        listed = np.asarray(self.categorical_features)
-        given = np.flatnonzero(listed) if listed.dtype == bool else listed
-        try:
-            columns = [derivation.position(each) for each in given.tolist()]
-        except ValueError as error:
-            raise ValueError(f"{type(self).__name__}: categorical_features lists {error}.") from error
-        kept = [column for column in columns if not derivation.one_hot[column]]
-        self.categorical_features = np.searchsorted(derivation.source, kept).tolist()
+        self.categorical_features = translated_categories(self, derivation)
 
 
 def check_parameters(estimator: GreedyMiserEstimator) -> None:

@@ -12,6 +12,8 @@ import numpy as np
 from thrifty.kernels.binning import choose_cuts, code_rows
 from thrifty.kernels.histograms import MISSING, OTHER
 from thrifty.kernels.threads import over_rows
+from thrifty.models.derived import Derivation
+from thrifty.models.parameters import is_whole
 
 MAX_BINS = 254
 MAX_ROWS = 50_000  # a random sample of this size is enough to choose the edges of the bins
@@ -121,6 +123,37 @@ def check_categories(X: np.ndarray, categorical: np.ndarray, owner: str, names: 
                 f"{owner}: categorical feature {names[j]!r} holds {values[invalid][0]:g}; expected whole numbers of "
                 "at least 0. Encode its categories first, for instance with scikit-learn's OrdinalEncoder."
             )
+
+
+def categorical_columns(estimator: Any) -> np.ndarray:
+    """Return which columns hold categories, (n_features,) bool, from the parameter categorical_features."""
+    given, ids = estimator.categorical_features, list(estimator._feature_ids())
+    categorical = np.zeros(len(ids), dtype=bool)
+    if given is None:
+        return categorical
+    listed = np.asarray(given)
+    if listed.dtype == bool and listed.shape == categorical.shape:
+        return listed
+    for each in listed.ravel().tolist():
+        column = ids.index(each) if each in ids else each
+        known = is_whole(column, 0) and column < len(ids)
+        estimator._refuse_unless(known, "categorical_features", given, "names or positions of columns, or a mask")
+        categorical[column] = True
+    return categorical
+
+
+def translated_categories(estimator: Any, derivation: Derivation) -> Any:
+    """Translate categorical_features to derived columns; one-hot columns are not categorical any more."""
+    if estimator.categorical_features is None:
+        return None
+    listed = np.asarray(estimator.categorical_features)
+    given = np.flatnonzero(listed) if listed.dtype == bool else listed
+    try:
+        columns = [derivation.position(each) for each in given.tolist()]
+    except ValueError as error:
+        raise ValueError(f"{type(estimator).__name__}: categorical_features lists {error}.") from error
+    kept = [column for column in columns if not derivation.one_hot[column]]
+    return np.searchsorted(derivation.source, kept).tolist()
 
 
 def _edges(column: np.ndarray, weight: np.ndarray | None, max_bins: int) -> np.ndarray:

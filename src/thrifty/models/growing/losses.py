@@ -13,7 +13,6 @@ from scipy.special import expit, logsumexp, softmax
 from thrifty.kernels.lambdarank import lambda_gradients
 from thrifty.metrics import ndcg_at_k
 
-
 Rows = slice | np.ndarray  # which rows of a loss, as an index of arrays
 
 

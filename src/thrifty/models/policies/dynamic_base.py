@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from thrifty.models.distinct_rows import split_validation
 from thrifty.models.parameters import ascending_cost_weights, is_flag, is_number
 from thrifty.models.policies.data_model_fits import OutOfFoldRows
-from thrifty.models.distinct_rows import split_validation
 from thrifty.models.policies.estimator import PolicyEstimator, refuse_bad_parameters, refuse_unless_whole
 from thrifty.models.policies.imitation import LearningCurve, imitate
 from thrifty.models.policies.rewards import Reward

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from thrifty.kernels.threads import over_rows
 from thrifty.models.base import BudgetedEstimator, Run
 from thrifty.models.derived import Derivation
+from thrifty.models.distinct_rows import assign_folds, column_order, distinct_rows
 from thrifty.models.factors import Factors
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.parameters import is_flag, is_number
@@ -23,7 +24,6 @@ from thrifty.models.policies.data_model_fits import (
     fit_out_of_fold,
     n_masked_copies,
 )
-from thrifty.models.distinct_rows import assign_folds, column_order, distinct_rows
 from thrifty.models.policies.meta_features import n_meta_features
 from thrifty.models.policies.native_models import unfitted
 from thrifty.models.policies.policy import Policy, run_policy

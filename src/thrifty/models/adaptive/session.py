@@ -1,0 +1,126 @@
+"""The session of one row that follows an adaptive model."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from thrifty.costs.amounts import amount
+from thrifty.kernels.adaptive import (
+    NOTHING,
+    advantage,
+    begin,
+    choose,
+    describe,
+    new_state,
+    next_in_order,
+    pay_free,
+    pay_stage,
+    read_groups,
+)
+from thrifty.models.adaptive.policy import PurchasePolicy, StoppingRule
+from thrifty.models.session import Acquire, Feature, Session, Stop
+
+
+class AdaptiveSession(Session):
+    """The acquisition of one row. The first step asks for the free columns, if there are any.
+
+    Parameters
+    ----------
+    policy : PurchasePolicy
+    rule : StoppingRule
+    cost_weight : float
+    cap : float
+        Hard limit on the spend.
+    ids : sequence
+        Names or positions of the columns of X.
+    answer : callable
+        Returns the prediction and the score from scores (1, n_scores).
+    loss_unit : str
+        The unit of expected gains, for explanations.
+    loss_scale : float
+        What an expected gain of 1 is in this unit.
+    """
+
+    def __init__(
+        self,
+        policy: PurchasePolicy,
+        rule: StoppingRule,
+        cost_weight: float,
+        cap: float,
+        ids: Sequence[Feature],
+        answer: Callable[[np.ndarray], tuple[Any, Any]],
+        loss_unit: str,
+        loss_scale: float,
+    ):
+        super().__init__()
+        self._policy, self._stops, self._factors = policy.arrays, rule.arrays, policy.factors
+        self._point, self._cost_weight, self._cap = rule.position(cost_weight), cost_weight, cap
+        self._ids, self._answer = ids, answer
+        self._loss_unit, self._loss_scale = loss_unit, loss_scale
+        self._row = np.full(len(policy.fill), np.nan)
+        self._state = new_state(self._policy)
+        begin(self._policy, self._state)
+        self._n_planned = pay_free(self._policy, self._state, 0)
+        self._started = self._n_planned == 0
+
+    def _plan(self) -> Acquire | Stop:
+        if not self._started:
+            return Acquire(self._features(), 0.0, "they are free")
+        policy, state = self._policy, self._state
+        if state.counts[2] == policy.n_at_stage.size:
+            return self._stop("done", "everything has been bought")
+        describe(policy, state)
+        group = choose(policy, state, self._cap)
+        if group == NOTHING:
+            return self._stop_without_choice()
+        gain, going_on = state.values[-2], advantage(self._stops, *self._point, state)
+        if going_on <= 0:
+            return self._stop("done", self._why_not(going_on))
+        before = state.counts[0]
+        self._n_planned = pay_stage(policy, state, group, self._cap)
+        cost = float((state.counts[0] - before) / policy.scale)
+        return Acquire(self._features(), cost, self._why(gain, going_on))
+
+    def _receive(self, values: list[float]) -> None:
+        policy, state = self._policy, self._state
+        self._row[self._columns()] = values
+        read_groups(policy, state, self._n_planned, self._row)
+        self._started = True
+        self.spend = float(state.counts[0] / policy.scale)
+
+    def _columns(self) -> list[int]:
+        """Return the columns of X that the present stage asks for."""
+        groups = self._state.plan[: self._n_planned].tolist()
+        return [column for group in groups for column in self._factors.groups[group]]
+
+    def _features(self) -> tuple[Feature, ...]:
+        return tuple(self._ids[column] for column in self._columns())
+
+    def _stop_without_choice(self) -> Stop:
+        if next_in_order(self._policy, self._state, np.inf) == NOTHING:
+            return self._stop("done", "everything has been bought")
+        return self._stop("cap", "every further purchase would exceed the cap")
+
+    def _stop(self, reason: str, explanation: str) -> Stop:
+        prediction, score = self._answer(self._state.scores[None].copy())
+        return Stop(prediction, score, int(self._state.counts[2]), reason, explanation)
+
+    # Explanations
+
+    def _why(self, gain: float, going_on: float) -> str:
+        if gain > 0:
+            return f"expected to save {self._saving(gain)}"
+        return f"expected to save {self._saving(going_on)} more than it costs, together with later purchases"
+
+    def _why_not(self, going_on: float) -> str:
+        if not np.isfinite(self._cost_weight):
+            return "nothing is worth its price at this cost weight"
+        return f"going on is expected to cost {self._saving(-going_on)} more than it saves"
+
+    def _saving(self, loss: float) -> str:
+        """Return an amount of loss in words, and what it is worth at the cost weight."""
+        text = f"{loss * self._loss_scale:.2g} {self._loss_unit}".rstrip()
+        if self._loss_unit and 0 < self._cost_weight < np.inf:
+            text += f", worth {amount(float(f'{loss / self._cost_weight:.3g}'), self._factors.cost_model.unit)}"
+        return text
