@@ -1,6 +1,7 @@
 """The methods of this package, each under a sweep of settings."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from thrifty.tuning.problem import Task, encoded
 ROUNDS = (30, 100, 300)  # of the Greedy Miser; all are prefixes of one fit
 FEW_CLASSES = 3  # more classes have at most 100 rounds, because a round has a tree for each class
 MISER_WEIGHTS = (*np.geomspace(5.0, 3e-3, 18), 0.0)  # of the cost of all columns
+DENSER = {
+    "dynamic": [{"cost_weight": weight} for weight in (8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.1)],
+}  # settings of methods whose own sweep is too short for a curve
 MOST_POINTS = 60  # of the adaptive model
 BUDGET_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)  # promised budgets, in shares of the cost of all columns
 
@@ -51,12 +55,13 @@ def greedy_miser(problem: Problem, *, charge: str) -> Points:
 
 
 def by_name(problem: Problem, *, name: str) -> Points:
-    """Yield the points of a method of `thrifty.tuning.METHODS` under its own sweep."""
+    """Yield the points of a method of `thrifty.tuning.METHODS` under its own sweep, or a denser one."""
     rows, test = Rows(problem.X, problem.y), Rows(problem.X_test, problem.y_test)
     encoder = learned_encoder(rows, problem.costs, dict.fromkeys(_columns(problem), "number"))
     task = Task.BINARY if problem.n_classes == 2 else Task.MULTICLASS
     search = SearchProblem.of(rows, encoder, problem.costs, task)
     (sweep,) = sweeps([Candidate(name, name, {})], search, problem.seed)
+    sweep = replace(sweep, settings=tuple(DENSER.get(name, sweep.settings)))
     X_test = encoded(test, encoder).X
     for batch in sweep.batches():
         for fitted in batch.fit(search):
