@@ -1,6 +1,6 @@
 """Purchases of single rows, decided step by step from what is known about the row.
 
-A row is a `State`. It starts with nothing (`begin`). Each stage chooses a group of columns (`choose`), pays for it
+A row is a `State`. It starts with nothing (`begin`). Each stage chooses a group of columns (`decide`), pays for it
 (`pay_stage`) and reads its values (`read_groups`). Batches, sessions and simulated training rows call the same
 functions, so that they agree to the last bit.
 
@@ -21,7 +21,7 @@ from numba import njit
 
 from thrifty.kernels.forest import BITS, ONE
 
-NOTHING = -1  # instead of a group, or of a column of cost weights
+NOTHING, UNAFFORDABLE = -1, -2  # instead of a group; NOTHING also instead of a column of cost weights
 LOG_LOSS, SQUARED_LOSS, ERROR_COSTS = 0, 1, 2  # kinds of loss
 SMALLEST_PROBABILITY = 1e-12
 NODE = np.dtype(
@@ -50,10 +50,13 @@ class PackedForest(NamedTuple):
 class Policy(NamedTuple):
     """What decides the purchases of a row, as arrays."""
 
-    predictor: PackedForest  # reads masked columns
+    predictor: PackedForest  # reads masked columns; its trees are those of phase 0, then those of phase 1, ...
+    phase_start: np.ndarray  # (n_phases + 1,) the trees of a phase are phase_start[phase] : phase_start[phase + 1]
+    phase_base: np.ndarray  # (n_phases, s) what the scores of a phase start from
+    last_count: np.ndarray  # (n_phases,) the largest number of groups that a row has in a phase
     gains: PackedForest  # expected decrease of the loss by each candidate, and (last) by the default group
-    tree_start: np.ndarray  # (G + 1,) the trees of the predictor that read columns of group g are
-    trees: np.ndarray  # trees[tree_start[g] : tree_start[g + 1]]
+    tree_start: np.ndarray  # (n_phases, G + 1) the trees of a phase that read columns of group g are
+    trees: np.ndarray  # trees[tree_start[phase, g] : tree_start[phase, g + 1]]
     column_start: np.ndarray  # (G + 1,) the columns of group g are column_start[g] : column_start[g + 1]
     source: np.ndarray  # (d,) the column of X that each column is read from
     unit_start: np.ndarray  # (G + 1,) the units that group g requires are
@@ -78,7 +81,7 @@ class State(NamedTuple):
     leaf: np.ndarray  # (t,) uint32, the leaf of each tree of the predictor
     scores: np.ndarray  # (s,)
     gains: np.ndarray  # (C + 1,)
-    counts: np.ndarray  # ticks spent, groups bought, stage
+    counts: np.ndarray  # ticks spent, groups bought, stage, phase
     plan: np.ndarray  # (G,) the groups that the present stage buys
 
 
@@ -98,7 +101,7 @@ def n_described(policy):
     """Return the number of features of a state behind its columns."""
     if policy.is_regression:
         return 5
-    n_scores = policy.predictor.base.size
+    n_scores = policy.phase_base.shape[1]
     return 6 if n_scores == 1 else n_scores + 5
 
 
@@ -111,9 +114,9 @@ def new_state(policy):
         np.empty(n_groups, np.uint8),
         np.empty(policy.unit_ticks.size, np.uint8),
         np.empty(policy.predictor.root.size, np.uint32),
-        np.empty(policy.predictor.base.size),
+        np.empty(policy.phase_base.shape[1]),
         np.empty(policy.candidates.size + 1),
-        np.empty(3),
+        np.empty(4),
         np.empty(n_groups, np.int64),
     )
 
@@ -125,14 +128,30 @@ def begin(policy, state):
     state.bought[:] = 0
     state.paid[:] = 0
     state.counts[:] = 0
-    state.scores[:] = policy.predictor.base
+    enter_phase(policy, state, 0)
+
+
+@njit(cache=True, nogil=True)
+def enter_phase(policy, state, phase):
+    """Compute the scores of a row by the trees of a phase."""
     nodes, words, value, root, _, score_of = policy.predictor
     values, leaf, scores = state.values, state.leaf, state.scores
-    for tree in range(leaf.size):
+    state.counts[3] = phase
+    scores[:] = policy.phase_base[phase]
+    for tree in range(policy.phase_start[phase], policy.phase_start[phase + 1]):
         node = find_leaf(nodes, words, root[tree], values)
         leaf[tree] = node
         for k in range(value.shape[1]):
             scores[score_of[tree, k]] += value[node, k]
+
+
+@njit(cache=True, nogil=True)
+def phase_of(policy, n_bought):
+    """Return the phase of a row that has so many groups."""
+    phase = 0
+    while n_bought > policy.last_count[phase] and phase < policy.last_count.size - 1:
+        phase += 1
+    return phase
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -209,8 +228,23 @@ def pay_stage(policy, state, group, cap):
 @njit(cache=True, nogil=True)
 def read_groups(policy, state, n_planned, row):
     """Copy the values of the planned groups from a row of X, and update the scores."""
-    for at in range(n_planned):
-        read_group(policy, state, state.plan[at], row)
+    phase = phase_of(policy, state.counts[1])
+    if phase == state.counts[3]:
+        for at in range(n_planned):
+            read_group(policy, state, state.plan[at], row)
+    else:
+        for at in range(n_planned):
+            copy_values(policy, state, state.plan[at], row)
+        enter_phase(policy, state, phase)
+
+
+@njit(cache=True, nogil=True)
+def copy_values(policy, state, group, row):
+    """Copy the values of a group from a row of X."""
+    source, fill, values = policy.source, policy.fill, state.values
+    for column in range(policy.column_start[group], policy.column_start[group + 1]):
+        x = row[source[column]]
+        values[column] = fill[column] if np.isnan(x) else x
 
 
 @njit(cache=True, nogil=True)
@@ -219,13 +253,10 @@ def read_group(policy, state, group, row):
 
     Only the trees that read a column of the group can have another leaf now.
     """
-    source, fill, values = policy.source, policy.fill, state.values
-    for column in range(policy.column_start[group], policy.column_start[group + 1]):
-        x = row[source[column]]
-        values[column] = fill[column] if np.isnan(x) else x
+    copy_values(policy, state, group, row)
     nodes, words, value, root, _, score_of = policy.predictor
-    trees, leaf, scores = policy.trees, state.leaf, state.scores
-    for at in range(policy.tree_start[group], policy.tree_start[group + 1]):
+    trees, leaf, scores, values, phase = policy.trees, state.leaf, state.scores, state.values, int(state.counts[3])
+    for at in range(policy.tree_start[phase, group], policy.tree_start[phase, group + 1]):
         tree = trees[at]
         before, after = leaf[tree], find_leaf(nodes, words, root[tree], values)
         if before != after:
@@ -273,37 +304,84 @@ def _entropy_term(p):
 
 
 @njit(cache=True, nogil=True)
-def choose(policy, state, cap):
-    """Return the group that a row buys next, or NOTHING if it has all groups or can pay for none.
+def choose(policy, state):
+    """Return the group that a row should buy next, or NOTHING if it has all groups.
 
     The default group, which is the next of the default order, competes with the candidates. The group with the largest
-    expected gain per price is chosen; the default group if no other has a larger one, or if no gain is positive. The
-    expected gain of the choice and its price are written into `state.values`.
+    expected gain per price is chosen; the default group if no other has a larger one, or if no gain is positive.
     """
-    stage, chosen, gain = int(state.counts[2]), NOTHING, 0.0
-    if stage < policy.first.size:
-        group = policy.first[stage]
-        if not state.bought[group] and (state.counts[0] + ticks_of(policy, state, group)) / policy.scale <= cap:
-            chosen, gain = group, _gain_of(policy, state, group)
-    if chosen == NOTHING:
-        chosen = next_in_order(policy, state, cap)
-        if chosen == NOTHING:
-            return NOTHING
-        gains, spent, scale = state.gains, state.counts[0], policy.scale
-        gain = gains[gains.size - 1]
-        best = max(gain / ticks_of(policy, state, chosen), 0.0)
-        bought, candidates = state.bought, policy.candidates
-        for c in range(candidates.size):
-            group = candidates[c]
-            if bought[group] or gains[c] <= 0:
-                continue
-            ticks = ticks_of(policy, state, group)
-            if gains[c] / ticks > best and (spent + ticks) / scale <= cap:
-                chosen, gain, best = group, gains[c], gains[c] / ticks
+    stage = int(state.counts[2])
+    if stage < policy.first.size and not state.bought[policy.first[stage]]:
+        return _chosen(policy, state, policy.first[stage], _gain_of(policy, state, policy.first[stage]))
+    default = next_in_order(policy, state, np.inf)
+    if default == NOTHING:
+        return NOTHING
+    gain = state.gains[policy.candidates.size]
+    best = max(gain / ticks_of(policy, state, default), 0.0)
+    group, ratio = best_candidate(policy, state, np.inf)
+    if ratio > best:
+        return _chosen(policy, state, group, _gain_of(policy, state, group))
+    return _chosen(policy, state, default, gain)
+
+
+@njit(cache=True, nogil=True)
+def choose_within(policy, state, cap):
+    """Return the group that a row buys if it cannot pay for the one that it should buy; NOTHING if it can pay for none.
+
+    It is the candidate with the largest expected gain per price, or the first group of the default order.
+    """
+    group, ratio = best_candidate(policy, state, cap)
+    if ratio > 0:
+        return _chosen(policy, state, group, _gain_of(policy, state, group))
+    group = next_in_order(policy, state, cap)
+    return group if group == NOTHING else _chosen(policy, state, group, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def best_candidate(policy, state, cap):
+    """Return the candidate with the largest expected gain per price (in ticks) within a cap, and this gain."""
+    bought, candidates, gains = state.bought, policy.candidates, state.gains
+    chosen, best = NOTHING, 0.0
+    for c in range(candidates.size):
+        group = candidates[c]
+        if bought[group] or gains[c] <= 0:
+            continue
+        ticks = ticks_of(policy, state, group)
+        if gains[c] / ticks > best and (state.counts[0] + ticks) / policy.scale <= cap:
+            chosen, best = group, gains[c] / ticks
+    return chosen, best
+
+
+@njit(cache=True, nogil=True)
+def _chosen(policy, state, group, gain):
+    """Write the expected gain of a chosen group and its price into the state, and return the group."""
     n_values = state.values.size
     state.values[n_values - 2] = gain
-    state.values[n_values - 1] = ticks_of(policy, state, chosen) / policy.total
-    return chosen
+    state.values[n_values - 1] = ticks_of(policy, state, group) / policy.total
+    return group
+
+
+@njit(cache=True, nogil=True)
+def decide(policy, stops, column, share, cap, state):
+    """Return what a row buys next, and the expected advantage of going on.
+
+    Instead of a group, NOTHING means that going on is not worth its cost, and UNAFFORDABLE that what would be worth its
+    cost exceeds the cap. A row goes on under a cap only if it would go on without the cap.
+    """
+    describe(policy, state)
+    group = choose(policy, state)
+    if group == NOTHING:
+        return NOTHING, 0.0
+    going_on = advantage(stops, column, share, state)
+    if going_on <= 0:
+        return NOTHING, going_on
+    if (state.counts[0] + ticks_of(policy, state, group)) / policy.scale <= cap:
+        return group, going_on
+    group = choose_within(policy, state, cap)
+    if group == NOTHING:
+        return UNAFFORDABLE, going_on
+    going_on = advantage(stops, column, share, state)
+    return (group if going_on > 0 else UNAFFORDABLE), going_on
 
 
 @njit(cache=True, nogil=True)
@@ -359,9 +437,8 @@ def run_rows(policy, stops, column, share, X, caps, first, last, scores, bought,
         begin(policy, state)
         read_groups(policy, state, pay_free(policy, state, 0), row)
         while state.counts[2] < n_stages:
-            describe(policy, state)
-            group = choose(policy, state, cap)
-            if group == NOTHING or advantage(stops, column, share, state) <= 0:
+            group, _ = decide(policy, stops, column, share, cap, state)
+            if group < 0:
                 break
             read_groups(policy, state, pay_stage(policy, state, group, cap), row)
         scores[i] = state.scores
@@ -393,14 +470,12 @@ def simulate_rows(policy, X, rows, forced, until, first, last, scores, described
             for at in range(n_planned):
                 stage_of[i, state.plan[at]] = stage
             describe(policy, state)
-            group = choose(policy, state, np.inf)
+            group = choose(policy, state)
             n_planned, wanted = 0, NOTHING
             if stage < until[i]:
                 wanted = forced[i, stage]
             if wanted != NOTHING and not state.bought[wanted]:
-                group = wanted
-                state.values[state.values.size - 2] = _gain_of(policy, state, group)
-                state.values[state.values.size - 1] = ticks_of(policy, state, group) / policy.total
+                group = _chosen(policy, state, wanted, _gain_of(policy, state, wanted))
             scores[i, stage] = state.scores
             ticks[i, stage] = state.counts[0]
             described[i, stage] = state.values[d:]
@@ -410,7 +485,7 @@ def simulate_rows(policy, X, rows, forced, until, first, last, scores, described
 
 @njit(cache=True, nogil=True)
 def gains_of_groups(policy, groups, X, rows, bought, targets, error_costs, kind, first, last, gains, prices, described):
-    """Write by how much the loss of states first..last falls if they buy one further group.
+    """Write by how much the loss of states first..last falls if they buy one further group, in the phase of the state.
 
     rows       (n,) row of X of each state            bought    (n, G) groups that it has
     gains      (n, len(groups) + 1) decrease of the loss by each group, and by the default group; NaN if there is none
@@ -422,11 +497,16 @@ def gains_of_groups(policy, groups, X, rows, bought, targets, error_costs, kind,
     leaf, scores, values = state.leaf.copy(), state.scores.copy(), state.values.copy()
     for i in range(first, last):
         row, target = X[rows[i]], targets[rows[i]]
-        begin(policy, state)
+        state.values[:] = np.nan
+        state.bought[:] = 0
+        state.paid[:] = 0
+        state.counts[:] = 0
         for group in range(bought.shape[1]):
             if bought[i, group]:
                 pay(policy, state, group)
-                read_group(policy, state, group, row)
+                copy_values(policy, state, group, row)
+        phase = phase_of(policy, state.counts[1])
+        enter_phase(policy, state, phase)
         describe(policy, state)
         described[i] = state.values[d:]
         before, default = loss_of(state.scores, target, error_costs, kind), next_in_order(policy, state, np.inf)
@@ -442,7 +522,7 @@ def gains_of_groups(policy, groups, X, rows, bought, targets, error_costs, kind,
             state.scores[:] = scores
             for column in range(policy.column_start[group], policy.column_start[group + 1]):
                 state.values[column] = values[column]
-            for at in range(policy.tree_start[group], policy.tree_start[group + 1]):
+            for at in range(policy.tree_start[phase, group], policy.tree_start[phase, group + 1]):
                 state.leaf[policy.trees[at]] = leaf[policy.trees[at]]
 
 

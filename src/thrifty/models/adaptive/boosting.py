@@ -39,10 +39,17 @@ class Plan(NamedTuple):
 
 
 class Boosted(NamedTuple):
-    """A boosted forest, and the number of its rounds."""
+    """Boosted trees of one or more scores, what the scores start from (n_scores,), and the number of rounds."""
 
-    forest: Forest
-    n_rounds: int
+    trees: list[Tree]
+    base: np.ndarray
+    n_features: int
+    n_rounds: float
+
+    @property
+    def forest(self) -> Forest:
+        """The trees as a forest; tree t adds to score t % n_scores."""
+        return Forest.from_trees(self.trees, n_features=self.n_features, base=self.base)
 
 
 class VectorTrees(NamedTuple):
@@ -109,7 +116,7 @@ def boost(
         elif round_ - best_round >= plan.patience:
             break
     kept = trees[: best_round * len(base)] or [constant_tree(np.zeros(1))] * len(base)
-    return Boosted(Forest.from_trees(kept, n_features=codes.n_features, base=base), best_round)
+    return Boosted(kept, base, codes.n_features, best_round)
 
 
 def boost_vector(

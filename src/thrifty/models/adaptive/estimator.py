@@ -33,7 +33,9 @@ from thrifty.stored import Number, Structure, Whole, stored
 
 PATIENCE = 15  # rounds without a smaller held-out loss after which the predictor is complete
 MAX_FEATURES = 0.5  # share of the columns that each tree of the predictor draws
-COPIED_ROWS, FEWEST_COPIES, MOST_COPIES = 40_000, 2, 8  # masked copies: so many rows in all, and of each row
+COPIED_ROWS, FEWEST_COPIES, MOST_COPIES = 40_000, 2, 8  # masked copies in a phase: in all, and of each row
+ROWS_PER_LEAF, FEWEST_LEAVES, MOST_LEAVES = 60, 4, 31  # of a tree of the predictor by default
+BAGGED_ROWS, MOST_BAGS = 4_000, 8  # averaged ensembles, if there are fewer rows than this
 MAX_WALKING_ROWS = 20_000  # the policy is learned on a random sample of this size
 SMALLEST_BLOCK = 64  # rows of a thread
 N_USUAL_WEIGHTS = 24  # cost weights of a path
@@ -82,7 +84,7 @@ class AdaptiveEstimator(BudgetedEstimator):
         categorical_features: Any = None,
         n_estimators: int = 300,
         learning_rate: float = 0.1,
-        max_leaf_nodes: int = 31,
+        max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 5,
         l2_regularization: float = 5.0,
         n_rounds: int = 3,
@@ -292,9 +294,11 @@ class AdaptiveEstimator(BudgetedEstimator):
 
     def _settings(self, n_rows: int) -> Settings:
         n_copies = int(np.clip(COPIED_ROWS // n_rows, FEWEST_COPIES, MOST_COPIES))
-        limits = Limits(None, self.max_leaf_nodes, float(self.min_samples_leaf * n_copies), self.l2_regularization)
+        n_leaves = self.max_leaf_nodes or int(np.clip(n_rows // ROWS_PER_LEAF, FEWEST_LEAVES, MOST_LEAVES))
+        limits = Limits(None, n_leaves, float(self.min_samples_leaf * n_copies), self.l2_regularization)
         plan = Plan(self.n_estimators, self.learning_rate, limits, MAX_FEATURES, PATIENCE)
-        return Settings(plan, self.n_rounds, n_copies, self.max_steps, MAX_WALKING_ROWS)
+        n_bags = int(np.clip(BAGGED_ROWS // n_rows, 1, MOST_BAGS))
+        return Settings(plan, self.n_rounds, n_copies, n_bags, self.max_steps, MAX_WALKING_ROWS)
 
     def _training_rows(self, given: Rows) -> TrainingRows:
         """Merge equal rows, sort columns by group, and divide rows into folds."""
@@ -304,11 +308,12 @@ class AdaptiveEstimator(BudgetedEstimator):
         check_categories(given.X, categorical, owner, self._feature_ids())
         if given.qid is None:
             rows = distinct_rows(given.X, targets, given.weight, self._strata(targets))
-            fold = assign_folds(self._strata(rows.y), max(2, min(self.n_folds, len(rows))), random)
+            fold = assign_folds(self._strata(rows.y), self._n_folds(len(rows), "n_samples"), random)
         else:
             rows = Rows(given.X, targets, given.weight)
             query = np.unique(given.qid, return_inverse=True)[1]
-            fold = assign_folds(np.zeros(query.max() + 1), max(2, min(self.n_folds, query.max() + 1)), random)[query]
+            n_queries = int(query.max()) + 1
+            fold = assign_folds(np.zeros(n_queries), self._n_folds(n_queries, "number of queries"), random)[query]
         factors = Factors.of(self.cost_model_, self.factors, owner, column_order(rows.X).tolist())
         return TrainingRows.of(
             factors.sorted_columns(np.asarray(rows.X, dtype=np.float64)),
@@ -321,14 +326,25 @@ class AdaptiveEstimator(BudgetedEstimator):
             np.random.default_rng(random.randint(2**31)),
         )
 
+    def _n_folds(self, n: int, what: str) -> int:
+        """Return the number of folds of n distinct rows or queries."""
+        if n < 2:
+            raise ValueError(
+                f"{type(self).__name__}: {what}={n} without repetitions is too few; expected at least 2, because "
+                "models are judged on rows that they were not fitted on."
+            )
+        return min(self.n_folds, n)
+
     def _refuse_bad_parameters(self) -> None:
         """Raise ValueError unless all parameters are valid."""
         refuse_unless = self._refuse_unless
         for name, least in (("n_estimators", 1), ("min_samples_leaf", 1), ("n_rounds", 0), ("max_steps", 1)):
             valid = is_whole(value := getattr(self, name), least)
             refuse_unless(valid, name, value, f"a whole number of at least {least}")
-        for name in ("max_leaf_nodes", "n_folds"):
-            refuse_unless(is_whole(value := getattr(self, name), 2), name, value, "a whole number of at least 2")
+        leaves, folds = self.max_leaf_nodes, self.n_folds
+        valid = leaves is None or is_whole(leaves, 2)
+        refuse_unless(valid, "max_leaf_nodes", leaves, "a whole number of at least 2, or None")
+        refuse_unless(is_whole(folds, 2), "n_folds", folds, "a whole number of at least 2")
         rate, penalty, weight = self.learning_rate, self.l2_regularization, self.cost_weight
         refuse_unless(is_number(rate) and 0 < rate <= 1, "learning_rate", rate, "a number above 0, up to 1")
         refuse_unless(is_number(penalty, 0), "l2_regularization", penalty, "a number of at least 0")

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from thrifty.kernels.adaptive import Policy
-from thrifty.models.adaptive.boosting import Boosted, Plan
+from thrifty.models.adaptive.boosting import Plan
 from thrifty.models.adaptive.gains import Gains, fit_gains, no_gains, restricted
 from thrifty.models.adaptive.lookahead import best_first_group
 from thrifty.models.adaptive.order import default_order
-from thrifty.models.adaptive.policy import PurchasePolicy, position_among
-from thrifty.models.adaptive.predictor import MaskedCopies, fit_predictor, fit_predictors
+from thrifty.models.adaptive.policy import MaskedPredictor, PurchasePolicy, position_among
+from thrifty.models.adaptive.predictor import FoldPredictor, Phase, fit_predictor, fit_predictors
 from thrifty.models.adaptive.simulation import Walks, walk
-from thrifty.models.adaptive.states import copies_on_policy, explored, perturbed_prefixes
+from thrifty.models.adaptive.states import copies_along_order, copies_on_policy, explored
 from thrifty.models.adaptive.stopping import Stopped, default_cost_weights, fit_stops
 from thrifty.models.adaptive.training_rows import TrainingRows
 from thrifty.models.forests.forest import Forest
@@ -21,6 +21,8 @@ from thrifty.models.forests.forest import Forest
 MAX_CANDIDATES = 100  # groups that may be bought out of order; the first ones of the default order
 STATES_PER_ROW = 2  # on which gains are learned
 LAST_STAGE = 12  # of these states
+BORDER, OVERLAP = 8, 2  # groups: the predictor of rows with more groups has trees of its own
+FEWEST_GROUPS_OF_TWO_PHASES = 16
 FEWEST_STATES, MOST_STATES = 2_000, 20_000
 
 
@@ -36,6 +38,8 @@ class Settings:
         The largest number of rounds that improve the policy.
     n_copies : int
         Masked copies of each row that the predictor is fitted on.
+    n_bags : int
+        The number of ensembles that the predictor averages.
     max_steps : int
         The number of single purchases; then rows buy several groups at a time.
     max_rows : int
@@ -45,6 +49,7 @@ class Settings:
     predictor: Plan
     n_rounds: int
     n_copies: int
+    n_bags: int
     max_steps: int
     max_rows: int
 
@@ -55,9 +60,9 @@ class Attempt:
 
     Attributes
     ----------
-    copies : MaskedCopies
+    phases : list of Phase
         The masked rows that the predictors are fitted on.
-    predictors : list of Boosted
+    predictors : list of FoldPredictor
         One for each fold.
     gains : Gains
     first : ndarray of int
@@ -66,8 +71,8 @@ class Attempt:
     stopped : Stopped
     """
 
-    copies: MaskedCopies
-    predictors: list[Boosted]
+    phases: list[Phase]
+    predictors: list[FoldPredictor]
     gains: Gains
     first: np.ndarray
     walks: Walks
@@ -116,8 +121,8 @@ class Learner:
             best, n_rounds = challenger, n_rounds + 1
         if not best.gains.candidates.size:
             best = self._with_gain_of_default(best)
-        rounds = float(np.mean([each.n_rounds for each in best.predictors]))
-        predictor = fit_predictor(self.rows, best.copies, self.settings.predictor, rounds)
+        n_rounds_of_phase = np.mean([each.n_rounds for each in best.predictors], axis=0)
+        predictor = fit_predictor(self.rows, best.phases, self.settings.predictor, n_rounds_of_phase)
         self.advance("final predictor")
         policy = self._policy(predictor, best.gains.of_all, best.gains.candidates, best.first)
         stopped = fit_stops(self.rows, best.walks, best.stopped.cost_weights, final=True)
@@ -126,9 +131,12 @@ class Learner:
 
     def _default(self) -> Attempt:
         """Return the policy that follows the default order."""
-        row = np.repeat(np.arange(len(self.rows)), self.settings.n_copies)
-        copies = MaskedCopies(row, perturbed_prefixes(self.rows, row, self.order, self.settings.max_steps))
-        return self._attempt(copies, no_gains(self.rows), np.empty(0, dtype=np.int64))
+        settings = self.settings
+        phases = [
+            Phase(copies_along_order(self.rows, self.order, stages, settings.n_copies, settings.n_bags), last_count)
+            for stages, last_count in self._phases()
+        ]
+        return self._attempt(phases, no_gains(self.rows), np.empty(0, dtype=np.int64))
 
     def _improved(self, attempt: Attempt) -> Attempt | None:
         """Return the policy that buys by expected gains; None if it would not differ."""
@@ -146,8 +154,22 @@ class Learner:
             return None
         first = attempt.first if group is None else np.array([group], dtype=np.int64)
         policies = [policy._replace(first=first) for policy in self._policies(attempt, gains)]
-        copies = copies_on_policy(rows, policies, self.order, settings.n_copies, settings.max_steps)
-        return self._attempt(copies, gains, first)
+        phases = [
+            Phase(copies_on_policy(rows, policies, self.order, stages, settings.n_copies, settings.n_bags), last_count)
+            for stages, last_count in self._phases()
+        ]
+        return self._attempt(phases, gains, first)
+
+    def _phases(self) -> list[tuple[tuple[int, int], int]]:
+        """Return the phases of the predictor: which stages their copies are from, and their largest number of groups.
+
+        Copies of neighbouring phases overlap, because rows at the border are like those of both.
+        """
+        n_free = int((self.rows.prices == 0).sum())
+        n_priced = self.rows.n_groups - n_free
+        if n_priced < FEWEST_GROUPS_OF_TWO_PHASES:
+            return [((0, n_priced), self.rows.n_groups)]
+        return [((0, BORDER + OVERLAP), n_free + BORDER), ((BORDER - OVERLAP, n_priced), self.rows.n_groups)]
 
     def _with_gain_of_default(self, attempt: Attempt) -> Attempt:
         """Return a policy that follows the default order, and knows the expected gain of the next group."""
@@ -162,31 +184,33 @@ class Learner:
         n_states = int(np.clip(STATES_PER_ROW * len(self.sample), FEWEST_STATES, MOST_STATES))
         row = self.sample[np.arange(n_states) % len(self.sample)]
         policies = self._policies(attempt)
-        return row, explored(self.rows, policies, row, n_forced=2, share_forced=0.7, last_stage=LAST_STAGE)
+        return row, explored(self.rows, policies, row, n_forced=2, share_forced=0.7, stages=(0, LAST_STAGE))
 
-    def _attempt(self, copies: MaskedCopies, gains: Gains, first: np.ndarray) -> Attempt:
+    def _attempt(self, phases: list[Phase], gains: Gains, first: np.ndarray) -> Attempt:
         """Fit predictors, walk, and learn when to stop."""
-        predictors = fit_predictors(self.rows, copies, self.settings.predictor)
+        predictors = fit_predictors(self.rows, phases, self.settings.predictor)
         self.advance("predictors")
         policies = [
-            self._policy(each.forest, of_fold, gains.candidates, first).training_arrays
+            self._policy(each.predictor, of_fold, gains.candidates, first).training_arrays
             for each, of_fold in zip(predictors, gains.of_fold, strict=True)
         ]
         walks = walk(self.rows, policies, self.sample)
         weights = default_cost_weights(walks.losses(self.rows), walks.spend, self.rows.weight[self.sample])
         stopped = fit_stops(self.rows, walks, weights, final=False)
         self.advance("stops")
-        return Attempt(copies, predictors, gains, first, walks, stopped)
+        return Attempt(phases, predictors, gains, first, walks, stopped)
 
     def _policies(self, attempt: Attempt, gains: Gains | None = None) -> list[Policy]:
         """Return the policies of an attempt, one for each fold, with other gains if they are given."""
         gains = attempt.gains if gains is None else gains
         return [
-            self._policy(each.forest, of_fold, gains.candidates, attempt.first).training_arrays
+            self._policy(each.predictor, of_fold, gains.candidates, attempt.first).training_arrays
             for each, of_fold in zip(attempt.predictors, gains.of_fold, strict=True)
         ]
 
-    def _policy(self, predictor: Forest, gains: Forest, candidates: np.ndarray, first: np.ndarray) -> PurchasePolicy:
+    def _policy(
+        self, predictor: MaskedPredictor, gains: Forest, candidates: np.ndarray, first: np.ndarray
+    ) -> PurchasePolicy:
         return PurchasePolicy(
             self.rows.factors,
             predictor,

@@ -1,6 +1,7 @@
 """The fitted policy: what rows know, what they buy next, and when they stop."""
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,8 +14,48 @@ from thrifty.stored import Array, Flag, Structure, stored
 
 
 @stored(
+    forest=Structure(Forest),
+    phase_start=Array("int64", "n_starts", low=0),
+    phase_base=Array("float64", "n_phases", "n_scores", finite=True),
+    last_count=Array("int64", "n_phases", low=0),
+)
+class MaskedPredictor(Rebuilt):
+    """Scores of masked rows, in which NaN is what a row has not bought.
+
+    Rows with few groups and rows with many groups are predicted by different trees: they are in different phases.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees of all phases, one phase after another. Tree t adds to score ``t % n_scores``.
+    phase_start : ndarray of int, shape (n_phases + 1,)
+        The trees of a phase are ``phase_start[phase]`` to ``phase_start[phase + 1]``.
+    phase_base : ndarray of shape (n_phases, n_scores)
+        What the scores of a phase start from.
+    last_count : ndarray of int, shape (n_phases,)
+        The largest number of groups that a row has in each phase; the last phase has no limit.
+    """
+
+    _made_of = ("forest", "phase_start", "phase_base", "last_count")
+
+    def __init__(self, forest: Forest, phase_start: np.ndarray, phase_base: np.ndarray, last_count: np.ndarray):
+        self.forest, self.phase_start, self.phase_base = forest, phase_start, phase_base
+        self.last_count = last_count
+        rising = phase_start[0] == 0 and phase_start[-1] == forest.n_trees and (np.diff(phase_start) > 0).all()
+        require(bool(rising) and len(phase_start) == len(phase_base) + 1, "its phases are not in order")
+        require(bool((np.diff(last_count) > 0).all()), "its phases are not in order")
+        require(forest.value.shape[1] == 1, "its predictor has leaves with several values")
+        require(len(forest.base) == phase_base.shape[1] > 0, "its predictor has other scores")
+
+    @property
+    def n_scores(self) -> int:
+        """The number of scores of a row."""
+        return self.phase_base.shape[1]
+
+
+@stored(
     factors=Structure(Factors),
-    predictor=Structure(Forest),
+    predictor=Structure(MaskedPredictor),
     gains=Structure(Forest),
     candidates=Array("int64", "n_candidates", low=0),
     first=Array("int64", "n_first", low=0),
@@ -30,8 +71,8 @@ class PurchasePolicy(Rebuilt):
     ----------
     factors : Factors
         The groups of columns that are bought together.
-    predictor : Forest
-        Scores of masked rows; NaN is what a row has not bought.
+    predictor : MaskedPredictor
+        Scores of masked rows.
     gains : Forest
         The expected decrease of the loss by each candidate, and by the default group (last).
     candidates : ndarray of int
@@ -56,7 +97,7 @@ class PurchasePolicy(Rebuilt):
     def __init__(
         self,
         factors: Factors,
-        predictor: Forest,
+        predictor: MaskedPredictor,
         gains: Forest,
         candidates: np.ndarray,
         first: np.ndarray,
@@ -77,18 +118,17 @@ class PurchasePolicy(Rebuilt):
             require(not groups.size or groups.max() < n_groups, "its policy names a group that does not exist")
         require(sorted(self.order.tolist()) == list(range(n_groups)), "its default order does not list all groups")
         require(len(self.fill) == n_columns and not self.factors.flagged, "its policy has other columns")
-        require(self.predictor.n_features == n_columns, "its predictor has other columns")
+        require(self.predictor.forest.n_features == n_columns, "its predictor has other columns")
         require(self.gains.n_features == n_columns + self.n_described - 2, "its gains are of other states")
         require(self.gains.value.shape[1] == len(self.candidates) + 1, "its gains are of other groups")
         require(len(self.gains.base) == len(self.candidates) + 1, "its gains are of other groups")
-        require(self.predictor.value.shape[1] == 1, "its predictor has leaves with several values")
         free = n_groups - int((self.order_prices > 0).sum())
         require(int(self.n_at_stage.sum()) <= n_groups - free or n_groups == free, "it has too many stages")
 
     @property
     def n_scores(self) -> int:
         """The number of scores of a row."""
-        return len(self.predictor.base)
+        return self.predictor.n_scores
 
     @property
     def n_described(self) -> int:
@@ -113,7 +153,10 @@ class PurchasePolicy(Rebuilt):
         ticks = self.factors.cost_model._units.ticks
         tree_start, trees = self._trees_of_groups()
         return Policy(
-            predictor=packed(self.predictor),
+            predictor=packed(self.predictor.forest),
+            phase_start=self.predictor.phase_start.astype(np.int64),
+            phase_base=np.ascontiguousarray(self.predictor.phase_base),
+            last_count=self.predictor.last_count.astype(np.float64),
             gains=packed(self.gains),
             tree_start=tree_start,
             trees=trees,
@@ -138,13 +181,15 @@ class PurchasePolicy(Rebuilt):
         return self.arrays._replace(source=np.arange(len(self.fill)))
 
     def _trees_of_groups(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the trees of the predictor that read a column of each group: where each list starts, and all lists."""
-        starts = self.factors.starts
-        lists = [
-            np.flatnonzero(self.predictor.tree_reads[:, starts[g] : starts[g + 1]].any(axis=1))
-            for g in range(len(self.factors))
-        ]
-        return np.cumsum([0, *map(len, lists)]), np.concatenate(lists).astype(np.int64)
+        """Return the trees that read a column of each group, by phase: where each list starts, and all lists."""
+        reads = np.add.reduceat(self.predictor.forest.tree_reads, self.factors.starts[:-1], axis=1) > 0
+        starts: list[np.ndarray] = []
+        trees: list[np.ndarray] = []
+        for first, last in pairwise(self.predictor.phase_start.tolist()):
+            lists = [first + np.flatnonzero(each) for each in reads[first:last].T]
+            starts.append(sum(len(each) for each in trees) + np.cumsum([0, *map(len, lists)]))
+            trees += lists
+        return np.array(starts, dtype=np.int64), np.concatenate(trees).astype(np.int64)
 
 
 @stored(

@@ -8,12 +8,10 @@ import numpy as np
 from thrifty.costs.amounts import amount
 from thrifty.kernels.adaptive import (
     NOTHING,
-    advantage,
+    UNAFFORDABLE,
     begin,
-    choose,
-    describe,
+    decide,
     new_state,
-    next_in_order,
     pay_free,
     pay_stage,
     read_groups,
@@ -70,14 +68,12 @@ class AdaptiveSession(Session):
         policy, state = self._policy, self._state
         if state.counts[2] == policy.n_at_stage.size:
             return self._stop("done", "everything has been bought")
-        describe(policy, state)
-        group = choose(policy, state, self._cap)
+        group, going_on = decide(policy, self._stops, *self._point, self._cap, state)
+        if group == UNAFFORDABLE:
+            return self._stop("cap", "what would be worth its cost exceeds the cap")
         if group == NOTHING:
-            return self._stop_without_choice()
-        gain, going_on = state.values[-2], advantage(self._stops, *self._point, state)
-        if going_on <= 0:
             return self._stop("done", self._why_not(going_on))
-        before = state.counts[0]
+        gain, before = state.values[-2], state.counts[0]
         self._n_planned = pay_stage(policy, state, group, self._cap)
         cost = float((state.counts[0] - before) / policy.scale)
         return Acquire(self._features(), cost, self._why(gain, going_on))
@@ -96,11 +92,6 @@ class AdaptiveSession(Session):
 
     def _features(self) -> tuple[Feature, ...]:
         return tuple(self._ids[column] for column in self._columns())
-
-    def _stop_without_choice(self) -> Stop:
-        if next_in_order(self._policy, self._state, np.inf) == NOTHING:
-            return self._stop("done", "everything has been bought")
-        return self._stop("cap", "every further purchase would exceed the cap")
 
     def _stop(self, reason: str, explanation: str) -> Stop:
         prediction, score = self._answer(self._state.scores[None].copy())

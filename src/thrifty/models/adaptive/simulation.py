@@ -81,7 +81,7 @@ def walk(
         row,
         np.empty((n, n_stages + 1, rows.n_scores)),
         np.empty((n, n_stages + 1, n_described)),
-        np.empty((n, n_stages + 1)),
+        np.zeros((n, n_stages + 1)),
         np.empty((n, rows.n_groups), dtype=np.int64),
     )
     for k, policy in enumerate(policies):
@@ -95,7 +95,7 @@ def _walk_fold(
 ) -> None:
     """Let the members of a fold walk, and write their walks."""
     outputs = (walks.scores, walks.described, walks.spend, walks.stage_of)
-    parts = tuple(np.empty((len(members), *array.shape[1:]), dtype=array.dtype) for array in outputs)
+    parts = tuple(np.zeros((len(members), *array.shape[1:]), dtype=array.dtype) for array in outputs)
     row, wanted, n_walked = walks.row[members], np.ascontiguousarray(forced[members]), until[members]
     over_rows(
         lambda first, last: simulate_rows(policy, rows.X, row, wanted, n_walked, first, last, *parts),

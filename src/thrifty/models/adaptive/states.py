@@ -14,15 +14,17 @@ from thrifty.models.adaptive.simulation import walk
 from thrifty.models.adaptive.training_rows import TrainingRows
 
 NOISE = ((0.0, 0.35), (2.0, 0.25), (8.0, 0.25), (np.inf, 0.15))  # scale of the perturbation, and its share
-SHARE_OF_ANY_SIZE = 0.1  # of the prefixes; the others have at most as many groups as there are single purchases
 FIRST_STAGES = 8  # in which random purchases are forced
 SHARE_OF_RANDOM = 0.1  # of the copies of the predictor
 
 
-def perturbed_prefixes(rows: TrainingRows, row: np.ndarray, order: np.ndarray, longest: int) -> np.ndarray:
-    """Return masks (n, n_groups): the first groups of a noisy copy of the default order, as many as a random number.
+def perturbed_prefixes(
+    rows: TrainingRows, row: np.ndarray, order: np.ndarray, smallest: int, largest: int
+) -> np.ndarray:
+    """Return masks (n, n_groups): the first groups of a noisy copy of the default order.
 
-    The position of each group gets Gumbel noise. If its scale is infinite, the order is random.
+    Their number is random, from `smallest` to `largest`. The position of each group gets Gumbel noise. If its scale is
+    infinite, the order is random.
     """
     n, n_groups = len(row), len(order)
     position = np.empty(n_groups)
@@ -30,9 +32,7 @@ def perturbed_prefixes(rows: TrainingRows, row: np.ndarray, order: np.ndarray, l
     scales, shares = map(np.array, zip(*NOISE, strict=True))
     scale = np.minimum(rows.random.choice(scales, size=n, p=shares), 1e3 * n_groups)
     noisy = position + scale[:, None] * rows.random.gumbel(size=(n, n_groups))
-    size = rows.random.integers(0, min(n_groups, longest) + 1, size=n)
-    any_size = rows.random.random(n) < SHARE_OF_ANY_SIZE
-    size[any_size] = rows.random.integers(0, n_groups + 1, size=int(any_size.sum()))
+    size = rows.random.integers(min(smallest, n_groups), min(largest, n_groups) + 1, size=n)
     rank = noisy.argsort(axis=1).argsort(axis=1)
     return (rank < size[:, None]) | (rows.prices == 0)
 
@@ -44,7 +44,7 @@ def explored(
     *,
     n_forced: int,
     share_forced: float,
-    last_stage: int,
+    stages: tuple[int, int],
 ) -> np.ndarray:
     """Return masks (n, n_groups) of states on the walks of rows, some of which were forced to buy random groups.
 
@@ -58,8 +58,8 @@ def explored(
         How many random groups a walk is forced to buy, at most.
     share_forced : float
         Share of the walks that are forced; the others follow the policy.
-    last_stage : int
-        The state is that before a random stage, up to this one.
+    stages : tuple of int
+        The state is that after a random number of stages, from the first to the second of these.
     """
     random, n, n_stages = rows.random, len(row), policies[0].n_at_stage.size
     forced = np.full((n, n_stages), NOTHING, dtype=np.int64)
@@ -67,16 +67,36 @@ def explored(
         stage = random.integers(0, min(FIRST_STAGES, n_stages), size=n)
         forced[np.arange(n), stage] = random.integers(0, rows.n_groups, size=n)
     forced[random.random(n) >= share_forced] = NOTHING
-    until = random.integers(0, min(last_stage, n_stages) + 1, size=n)
+    first, last = (min(each, n_stages) for each in stages)
+    until = random.integers(first, last + 1, size=n)
     return walk(rows, policies, row, forced, until).bought(until)
 
 
+def copies_along_order(
+    rows: TrainingRows, order: np.ndarray, stages: tuple[int, int], n_copies: int, n_bags: int
+) -> MaskedCopies:
+    """Return masked copies of all rows for the predictor, along the default order and around it."""
+    row, bag = _copied(rows, n_copies, n_bags)
+    return MaskedCopies(row, perturbed_prefixes(rows, row, order, *stages), bag)
+
+
 def copies_on_policy(
-    rows: TrainingRows, policies: Sequence[Policy], order: np.ndarray, n_copies: int, longest: int
+    rows: TrainingRows,
+    policies: Sequence[Policy],
+    order: np.ndarray,
+    stages: tuple[int, int],
+    n_copies: int,
+    n_bags: int,
 ) -> MaskedCopies:
     """Return masked copies of all rows for the predictor: on the policy, near it, and a few anywhere."""
-    row = np.repeat(np.arange(len(rows)), n_copies)
-    bought = explored(rows, policies, row, n_forced=1, share_forced=0.5, last_stage=longest)
+    row, bag = _copied(rows, n_copies, n_bags)
+    bought = explored(rows, policies, row, n_forced=1, share_forced=0.5, stages=stages)
     anywhere = rows.random.random(len(row)) < SHARE_OF_RANDOM
-    bought[anywhere] = perturbed_prefixes(rows, row[anywhere], order, longest)
-    return MaskedCopies(row, bought)
+    bought[anywhere] = perturbed_prefixes(rows, row[anywhere], order, *stages)
+    return MaskedCopies(row, bought, bag)
+
+
+def _copied(rows: TrainingRows, n_copies: int, n_bags: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row and the bag of each copy; every bag has `n_copies` copies of each row."""
+    row = np.tile(np.repeat(np.arange(len(rows)), n_copies), n_bags)
+    return row, np.repeat(np.arange(n_bags), n_copies * len(rows))

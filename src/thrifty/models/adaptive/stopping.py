@@ -22,7 +22,9 @@ from thrifty.models.adaptive.simulation import Walks
 from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
 from thrifty.models.growing.growth import Limits
 
-PLAN = Plan(30, 0.15, Limits(3, None, 40.0, 10.0), max_features=0.7)
+PLAN = Plan(30, 0.15, Limits(3, None, 40.0, 20.0), max_features=0.7)
+SMALL_PLAN = Plan(15, 0.15, Limits(2, None, 40.0, 20.0), max_features=0.7)  # for fewer than FEW_ROWS rows
+FEW_ROWS = 2000
 N_WEIGHTS = 16  # positive cost weights
 LARGEST, RANGE = 1.5, 2000.0  # largest cost weight as a multiple of the best rate, and its ratio to the smallest
 
@@ -97,6 +99,7 @@ def fit_stops(rows: TrainingRows, walks: Walks, cost_weights: np.ndarray, final:
         Whether to fit a rule on all rows too.
     """
     loss, spend, row = walks.losses(rows), walks.spend, walks.row
+    plan = PLAN if len(row) >= FEW_ROWS else SMALL_PLAN
     n, n_stages, fold, weight = len(row), walks.n_stages, rows.fold[row], rows.weight[row]
     advantage = np.empty((n, n_stages, len(cost_weights)))
     later_loss, later_spend = (np.repeat(each[:, -1:], len(cost_weights), axis=1) for each in (loss, spend))
@@ -112,10 +115,10 @@ def fit_stops(rows: TrainingRows, walks: Walks, cost_weights: np.ndarray, final:
         for k in range(rows.n_folds):
             others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             part = states.take(others)
-            trees = boost_vector(part.codes, part.bins, gain[others], weight[others], PLAN, rows.random)
+            trees = boost_vector(part.codes, part.bins, gain[others], weight[others], plan, rows.random)
             advantage[own, stage] = state_outputs(trees.forest(), values[own])
         if final:
-            of_stage.append(boost_vector(states.codes, states.bins, gain, weight, PLAN, rows.random))
+            of_stage.append(boost_vector(states.codes, states.bins, gain, weight, plan, rows.random))
         goes_on = advantage[:, stage] > 0
         later_loss = np.where(goes_on, later_loss, loss[:, stage, None])
         later_spend = np.where(goes_on, later_spend, spend[:, stage, None])

@@ -45,8 +45,8 @@ class ThriftyClassifier(AdaptiveEstimator, BudgetedClassifier):
         The largest number of rounds of the predictor. It stops earlier when the loss of held-out rows does not fall.
     learning_rate : float, default=0.1
         By how much each tree of the predictor is shrunken.
-    max_leaf_nodes : int, default=31
-        The largest number of leaves of its trees.
+    max_leaf_nodes : int, optional
+        The largest number of leaves of its trees; by default one for each 60 rows, from 4 to 31.
     min_samples_leaf : int, default=5
         The least number of rows in a leaf of its trees.
     l2_regularization : float, default=5.0
@@ -192,8 +192,8 @@ class ThriftyRegressor(AdaptiveEstimator, BudgetedRegressor):
         The largest number of rounds of the predictor. It stops earlier when the loss of held-out rows does not fall.
     learning_rate : float, default=0.1
         By how much each tree of the predictor is shrunken.
-    max_leaf_nodes : int, default=31
-        The largest number of leaves of its trees.
+    max_leaf_nodes : int, optional
+        The largest number of leaves of its trees; by default one for each 60 rows, from 4 to 31.
     min_samples_leaf : int, default=5
         The least number of rows in a leaf of its trees.
     l2_regularization : float, default=5.0
