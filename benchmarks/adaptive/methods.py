@@ -28,7 +28,7 @@ BUDGET_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4)  # promised budgets, in shares of th
 def adaptive(problem: Problem) -> Points:
     """Fit the adaptive model once; yield a point per cost weight, and one per promised budget."""
     model = thrifty.ThriftyClassifier(costs=problem.costs, random_state=problem.seed).fit(problem.X, problem.y)
-    weights = np.asarray(model.cost_weights_, dtype=float)
+    weights = model.curve_.cost_weight[1:]  # the first is infinity
     chosen = np.unique(np.linspace(0, len(weights) - 1, min(len(weights), MOST_POINTS)).round().astype(int))
     for weight in weights[chosen].tolist():
         yield acquired_point(problem, {"cost_weight": weight}, model.at_cost_weight(weight), problem.X_test)

@@ -36,6 +36,7 @@ MAX_FEATURES = 0.5  # share of the columns that each tree of the predictor draws
 COPIED_ROWS, FEWEST_COPIES, MOST_COPIES = 40_000, 2, 8  # masked copies in a phase: in all, and of each row
 ROWS_PER_LEAF, FEWEST_LEAVES, MOST_LEAVES = 60, 4, 31  # of a tree of the predictor by default
 BAGGED_ROWS, MOST_BAGS = 4_000, 8  # averaged ensembles, if there are fewer rows than this
+FOLDS, FOLDS_OF_FEW_ROWS, FEW_ROWS = 3, 5, 2_000
 MAX_WALKING_ROWS = 20_000  # the policy is learned on a random sample of this size
 SMALLEST_BLOCK = 64  # rows of a thread
 N_USUAL_WEIGHTS = 24  # cost weights of a path
@@ -85,11 +86,11 @@ class AdaptiveEstimator(BudgetedEstimator):
         n_estimators: int = 300,
         learning_rate: float = 0.1,
         max_leaf_nodes: int | None = None,
-        min_samples_leaf: int = 5,
+        min_samples_leaf: int = 10,
         l2_regularization: float = 5.0,
         n_rounds: int = 3,
         max_steps: int = 24,
-        n_folds: int = 3,
+        n_folds: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
     ):
@@ -333,7 +334,7 @@ class AdaptiveEstimator(BudgetedEstimator):
                 f"{type(self).__name__}: {what}={n} without repetitions is too few; expected at least 2, because "
                 "models are judged on rows that they were not fitted on."
             )
-        return min(self.n_folds, n)
+        return min(self.n_folds or (FOLDS_OF_FEW_ROWS if n < FEW_ROWS else FOLDS), n)
 
     def _refuse_bad_parameters(self) -> None:
         """Raise ValueError unless all parameters are valid."""
@@ -344,7 +345,7 @@ class AdaptiveEstimator(BudgetedEstimator):
         leaves, folds = self.max_leaf_nodes, self.n_folds
         valid = leaves is None or is_whole(leaves, 2)
         refuse_unless(valid, "max_leaf_nodes", leaves, "a whole number of at least 2, or None")
-        refuse_unless(is_whole(folds, 2), "n_folds", folds, "a whole number of at least 2")
+        refuse_unless(folds is None or is_whole(folds, 2), "n_folds", folds, "a whole number of at least 2, or None")
         rate, penalty, weight = self.learning_rate, self.l2_regularization, self.cost_weight
         refuse_unless(is_number(rate) and 0 < rate <= 1, "learning_rate", rate, "a number above 0, up to 1")
         refuse_unless(is_number(penalty, 0), "l2_regularization", penalty, "a number of at least 0")

@@ -47,7 +47,7 @@ class ThriftyClassifier(AdaptiveEstimator, BudgetedClassifier):
         By how much each tree of the predictor is shrunken.
     max_leaf_nodes : int, optional
         The largest number of leaves of its trees; by default one for each 60 rows, from 4 to 31.
-    min_samples_leaf : int, default=5
+    min_samples_leaf : int, default=10
         The least number of rows in a leaf of its trees.
     l2_regularization : float, default=5.0
         Added to the Hessian of its leaves.
@@ -55,8 +55,8 @@ class ThriftyClassifier(AdaptiveEstimator, BudgetedClassifier):
         How often the policy is improved at most. A round is kept only if it is better on held-out rows.
     max_steps : int, default=24
         How many groups of columns a row buys one at a time. Then it buys 4, 8, 16, ... at once.
-    n_folds : int, default=3
-        The number of folds.
+    n_folds : int, optional
+        The number of folds; by default 5 for fewer than 2,000 rows, otherwise 3.
     random_state : int, RandomState or None
         Random state of folds, masks and trees.
     verbose : bool, default=False
@@ -194,7 +194,7 @@ class ThriftyRegressor(AdaptiveEstimator, BudgetedRegressor):
         By how much each tree of the predictor is shrunken.
     max_leaf_nodes : int, optional
         The largest number of leaves of its trees; by default one for each 60 rows, from 4 to 31.
-    min_samples_leaf : int, default=5
+    min_samples_leaf : int, default=10
         The least number of rows in a leaf of its trees.
     l2_regularization : float, default=5.0
         Added to the number of rows of its leaves.
@@ -202,8 +202,8 @@ class ThriftyRegressor(AdaptiveEstimator, BudgetedRegressor):
         How often the policy is improved at most. A round is kept only if it is better on held-out rows.
     max_steps : int, default=24
         How many groups of columns a row buys one at a time. Then it buys 4, 8, 16, ... at once.
-    n_folds : int, default=3
-        The number of folds.
+    n_folds : int, optional
+        The number of folds; by default 5 for fewer than 2,000 rows, otherwise 3.
     random_state : int, RandomState or None
         Random state of folds, masks and trees.
     verbose : bool, default=False
