@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from thrifty import ASTCClassifier, GreedyMiserClassifier, TruncatedClassifier
+from thrifty import ASTCClassifier, GreedyMiserClassifier, ThriftyClassifier, TruncatedClassifier
 from thrifty.datasets import load_heart
 from thrifty.models.rows import Rows
 from thrifty.models.tables.preparation import learned_encoder
+from thrifty.tuning.methods import METHODS
 from thrifty.tuning.problem import Problem, Task
 from thrifty.tuning.sweep import Sweep
 
@@ -30,6 +31,27 @@ def test_numbers_of_rounds_are_prefixes_of_one_ensemble(problem):
             alone = GreedyMiserClassifier(costs=HEART.costs, **fitted.setting).fit(HEART.X, HEART.y)
             np.testing.assert_array_equal(fitted.model.acquire(HEART.X).score, alone.acquire(HEART.X).score)
             assert fitted.model.get_params()["n_estimators"] == fitted.setting["n_estimators"]
+
+
+def test_cost_weights_of_the_adaptive_model_are_points_of_one_fit(problem):
+    settings = tuple({"cost_weight": weight} for weight in (1e-4, 1e-1, 1e-3))
+    light = {"n_estimators": 10, "n_rounds": 0, "random_state": 0}
+    (batch,) = Sweep("thrifty", ThriftyClassifier(**light), settings).batches()
+    fitted = batch.fit(problem)
+    assert len({id(each.model.policy_) for each in fitted}) == 1
+    for each in fitted:
+        alone = ThriftyClassifier(costs=HEART.costs, **light, **each.setting).fit(HEART.X, HEART.y)
+        np.testing.assert_array_equal(each.model.acquire(HEART.X).score, alone.acquire(HEART.X).score)
+        assert each.model.get_params()["cost_weight"] == each.setting["cost_weight"]
+
+
+def test_the_sweep_of_the_adaptive_model_goes_from_nothing_to_almost_everything(problem):
+    method = METHODS["thrifty"]
+    weights = [each["cost_weight"] for each in method.sweep(method.estimator(Task.BINARY), problem)]
+    light = ThriftyClassifier(costs=HEART.costs, n_estimators=10, n_rounds=0, random_state=0)
+    spends = [model.spend(HEART.X).mean() for model in light.path(HEART.X, HEART.y, cost_weights=weights)]
+    assert spends[0] == 0
+    assert spends[-1] > 0.5 * HEART.costs.total
 
 
 def test_caps_run_one_fit(problem):

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 # thrifty.tuning.METHODS has the same names, but importing it would slow down every command.
 METHOD_NAMES = (
-    "l1, astc, cstc, cscc, cronus, and-or, greedy-miser, adaboost-rs, early-exit, dynamic, static, attentive, truncated"
+    "thrifty, l1, astc, cstc, cscc, cronus, and-or, greedy-miser, adaboost-rs, early-exit, dynamic, static, attentive, "
+    "truncated"
 )
 METHOD_HELP = f"A method to try; repeat it for several. By default all that fit the task. One of: {METHOD_NAMES}."
 DECIMAL_COMMA = r"[-+]?\d+,\d+"

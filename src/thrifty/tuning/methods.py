@@ -69,6 +69,16 @@ def along_the_path(estimator: Any, problem: Problem, *, n_points: int) -> list[S
     return [{"cost_weight": float(usual[k])} for k in chosen]
 
 
+def spread_cost_weights(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return 20 cost weights, spaced geometrically from the largest usual one to 10 times the smallest.
+
+    One fit serves all of them. Smaller ones hardly change what rows buy.
+    """
+    priced = clone(estimator).set_params(costs=problem.derived_costs)
+    usual = priced.usual_cost_weights(problem.rows.X, problem.rows.y)
+    return [{"cost_weight": weight} for weight in np.geomspace(usual[0], 10.0 * usual[-1], 20).tolist()]
+
+
 def growing_node_budgets(estimator: Any, problem: Problem) -> list[Setting]:
     """Return depths and node budgets: shares of the maximal spend, equal at all depths or growing threefold."""
     settings = []
@@ -134,6 +144,7 @@ def caps(estimator: Any, problem: Problem) -> list[Setting]:
 
 
 METHODS: dict[str, Method] = {
+    "thrifty": Method(_every_task("Thrifty"), spread_cost_weights),
     "l1": Method(_every_task("CostWeightedL1"), partial(along_the_path, n_points=15)),
     "astc": Method(_every_task("ASTC"), growing_node_budgets, {"overflow": "skip"}),
     "cstc": Method(_every_task("CSTC"), partial(along_the_path, n_points=12)),

@@ -27,6 +27,9 @@ from thrifty import (
     SessionError,
     StaticSelectionClassifier,
     TableModel,
+    ThriftyClassifier,
+    load,
+    save,
 )
 from thrifty.metrics.ranking import ndcg_at_k
 from thrifty.models.session import drive
@@ -329,6 +332,21 @@ def test_nested_lists_of_mixed_values_are_tables():
     model = TableModel(ASTCRegressor(max_depth=2)).fit(rows, targets(VALUES))
     assert [field.kind for field in model.encoder_.fields_][:3] == ["number", "category", "category"]
     np.testing.assert_array_equal(model.predict(rows), model.predict(as_objects(VALUES)))
+
+
+# Operating points
+
+
+def test_operating_points_share_the_fit_and_keep_their_budgets(tmp_path):
+    table, light = as_pandas(VALUES), ThriftyClassifier(n_estimators=10, n_rounds=0, random_state=0)
+    model = TableModel(light, costs=COSTS).fit(table, suited(light, targets(VALUES)))
+    cheap, dear = model.at_budget(0.5), model.at_cost_weight(0.0)
+    assert cheap.spend(table).mean() <= 0.5 < dear.spend(table).mean()
+    assert cheap.estimator_.policy_ is model.estimator_.policy_
+    assert (cheap.estimator.budget, dear.estimator.cost_weight, model.estimator.budget) == (0.5, 0.0, None)
+    twin = load(save(cheap, tmp_path / "cheap.thrifty"))
+    np.testing.assert_array_equal(twin.spend(table), cheap.spend(table))
+    assert not hasattr(TableModel(ASTCClassifier()), "at_budget")
 
 
 # Sessions

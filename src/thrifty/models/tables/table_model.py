@@ -1,14 +1,16 @@
 """Any estimator on a table of mixed columns, at the prices of the raw columns."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from thrifty.models.base import BudgetedEstimator, Run, forget_fit
 from thrifty.models.derived import DerivedSession
@@ -158,6 +160,51 @@ class TableModel(BudgetedEstimator):
         self.encoder_, self.estimator_ = encoder, estimator
         self.training_, self.promise_ = estimator.training_, promise
         return self
+
+    # Operating points of estimators that have several
+
+    @available_if(_estimator_has("at_budget"))
+    def at_budget(self, budget: float, confidence: float | None = None) -> Self:
+        """Return the model at the operating point that keeps a budget, without fitting again.
+
+        Parameters
+        ----------
+        budget : float
+            Bound on the mean spend per row.
+        confidence : float, optional
+            The confidence with which it is kept; by default that of the estimator.
+
+        Returns
+        -------
+        TableModel
+            A copy that shares its fitted parts with this one. It has no promise of a search.
+        """
+        check_is_fitted(self)
+        return self._at(self.estimator_.at_budget(budget, confidence))
+
+    @available_if(_estimator_has("at_cost_weight"))
+    def at_cost_weight(self, cost_weight: float) -> Self:
+        """Return the model at another cost weight, without fitting again.
+
+        Parameters
+        ----------
+        cost_weight : float
+            How much loss a purchase must be expected to save for each unit of cost.
+
+        Returns
+        -------
+        TableModel
+            A copy that shares its fitted parts with this one. It has no promise of a search.
+        """
+        check_is_fitted(self)
+        return self._at(self.estimator_.at_cost_weight(cost_weight))
+
+    def _at(self, point: Any) -> Self:
+        """Return a copy whose estimator is at another operating point."""
+        chosen = {name: getattr(point, name) for name in ("budget", "cost_weight", "confidence")}
+        twin = copy(self)
+        twin.estimator, twin.estimator_, twin.promise_ = clone(self.estimator).set_params(**chosen), point, None
+        return twin
 
     # Prediction
 
