@@ -16,6 +16,7 @@ from thrifty import (
     GreedyMiserRanker,
     GreedyMiserRegressor,
     TableModel,
+    ThriftyClassifier,
     save,
 )
 from thrifty.cli import main
@@ -109,6 +110,14 @@ def models(tmp_path_factory, searched, mixed):
     )
     save(ranker, folder / "ranks.thrifty")
     return folder
+
+
+@pytest.fixture(scope="session")
+def explained(tmp_path_factory, heart):
+    """Return the file of a model that explains its purchases."""
+    light = ThriftyClassifier(cost_weight=1e-3, n_estimators=10, n_rounds=0, random_state=0)
+    model = TableModel(light, costs=heart.costs).fit(heart.X, heart.frame["diagnosis"].to_numpy())
+    return save(model, tmp_path_factory.mktemp("explained") / "heart.thrifty")
 
 
 @pytest.fixture

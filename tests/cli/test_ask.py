@@ -49,6 +49,15 @@ def test_a_pipe_is_answered_as_the_batch_answers(thrifty, everything, mixed):
     assert "age (1): 61" in said
 
 
+def test_each_purchase_is_explained(thrifty, explained, heart):
+    row = heart.X.iloc[0].to_dict()
+    said, told = answered(thrifty, explained, {name: [value] for name, value in row.items()})
+    assert told["steps"]
+    for step in told["steps"]:
+        cost = f"{step['cost']:.2f}".removesuffix(".00")
+        assert f"bought {', '.join(step['bought'])} for {cost} CAD: {step['explanation']}" in " ".join(said.split())
+
+
 def test_nonsense_is_asked_for_again_and_help_lists_the_levels(thrifty, everything):
     answers = {
         "age": ["old", "", "61"],

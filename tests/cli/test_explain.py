@@ -115,6 +115,32 @@ def test_a_row_is_traced_as_the_batch_answers_it(thrifty, models, tables, heart)
     assert f"Answer: {acquisition.prediction[199]}" in shown
 
 
+def test_purchases_and_the_end_are_explained(thrifty, explained, tables, heart):
+    model = package.load(explained)
+    row = int(np.argmax(model.spend(heart.X)))
+    session = model.session()
+    steps = []
+    while isinstance(step := session.next(), package.Acquire):
+        steps.append(step)
+        session.observe({name: heart.X[name].iloc[row] for name in step.features})
+    assert all("nats, worth" in each.explanation for each in steps)
+    arguments = ("explain", explained, "--rows", "heart.csv", "--row", row + 1)
+    told = json.loads(thrifty(*arguments, "--json").out)
+    assert [each["explanation"] for each in told["steps"]] == [each.explanation for each in steps]
+    assert told["explanation"] == step.explanation != ""
+    said = " ".join(thrifty(*arguments).out.split())
+    for each in steps:
+        assert each.explanation.split(",")[0] in said
+    assert f"Stopped: {step.reason}; {step.explanation}." in said
+
+
+def test_models_without_explanations_have_none(thrifty, models, tables):
+    arguments = ("explain", models / "heart.thrifty", "--rows", "heart.csv", "--row", 1)
+    told = json.loads(thrifty(*arguments, "--json").out)
+    assert [told["explanation"], *(step["explanation"] for step in told["steps"])] == [""] * (1 + len(told["steps"]))
+    assert "the model needs no more columns" in thrifty(*arguments).out
+
+
 def test_a_row_of_json_may_have_gaps_and_a_cap(thrifty, models, mixed):
     model = package.load(models / "sick.thrifty")
     row = {"age": 61, "town": "Ulm", "smokes": "no"}

@@ -57,6 +57,12 @@ def test_evaluation_after_the_last_source_is_a_step_without_features():
     assert stop.prediction == [3.0, 1.0]
 
 
+def test_explanations_are_those_of_the_model():
+    inner = Scripted(((1,), 3.0, "they help"), ((0,), 0.5, "it is cheap"), ((), 0.25, "it is late"))
+    asked, _ = drive(DerivedSession(inner, Sums(), ["a", "b"]), {"a": 1.0, "b": 2.0})
+    assert [step.explanation for step in asked] == ["they help", "it is late"]
+
+
 def test_what_costs_nothing_and_needs_nothing_is_not_announced():
     asked, _ = drive(DerivedSession(Scripted(((0,), 1.0), ((0,), 0.0)), Sums(), ["a"]), {"a": 1.0})
     assert asked == [Acquire(("a",), 1.0)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thrifty import Acquire, ASTCRegressor, SessionError, Stop
+from thrifty import Acquire, ASTCRegressor, Session, SessionError, Stop
 from thrifty.models.session import drive
 
 
@@ -34,6 +34,25 @@ def test_features_may_come_in_parts(model):
     assert session.next() == Acquire(first[1:], 0.0)
     session.observe({f: X[0, "abcd".index(f)] for f in first[1:]})
     assert session.next().prediction == wide.predict(X)[0]
+
+
+class Explained(Session):
+    """Asks for two columns at once, and says why."""
+
+    def _plan(self):
+        return Stop(1.0, 1.0, 0, "done") if self.spend else Acquire(("a", "b"), 3.0, "they help")
+
+    def _receive(self, values):
+        self.spend = 3.0
+
+
+def test_the_explanation_stays_until_the_step_is_complete():
+    session = Explained()
+    assert repr(session.next()) == "Acquire(features=('a', 'b'), cost=3.0, explanation='they help')"
+    session.observe({"a": 1.0})
+    assert session.next() == Acquire(("b",), 0.0, "they help")
+    session.observe({"b": 1.0})
+    assert repr(session.next()) == "Stop(prediction=1.0, score=1.0, exit=0, reason='done')"
 
 
 def test_drive_reaches_the_answer_of_predict(model):

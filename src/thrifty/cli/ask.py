@@ -34,7 +34,7 @@ def ask(
     out.line()
     questions = Questions(loaded, out)
     try:
-        trace = trace_row(loaded, questions.ask, cap, questions.tell_evaluation)
+        trace = trace_row(loaded, questions.ask, cap, questions.tell_evaluation, questions.tell_purchase)
     except EOFError:
         out.line()
         out.print("Ended without an answer.")
@@ -77,6 +77,13 @@ class Questions:
     def tell_evaluation(self, cost: float) -> None:
         """Print a cost that is not the price of a column."""
         self._out.print(f"evaluation of the model ({self._loaded.amount(cost)}): no column needed")
+
+    def tell_purchase(self, step: Any) -> None:
+        """Print what a step bought and why, if the model tells why."""
+        from thrifty.cli.trace_text import purchase_text
+
+        if step.explanation:
+            self._out.print(f"  {purchase_text(self._loaded, step)}")
 
     def _read(self) -> str:
         """Read a line; print it if it does not come from a keyboard, which shows what is typed."""

@@ -39,13 +39,18 @@ def step_table(loaded: LoadedModel, trace: Trace) -> Table:
 
 
 def step_cells(loaded: LoadedModel, trace: Trace) -> list[list[str]]:
-    """Return for each step its number, what was found, its cost, the spend, and the answer after it."""
+    """Return for each step its number, what was found, its cost, the spend, and the answer after it.
+
+    The explanation of a step is a line of its own, with nothing in the other cells.
+    """
     found = {item.name: value for step in trace.steps for item, value in zip(step.items, step.values, strict=True)}
     row = pd.DataFrame([{name: found.get(name) for name in loaded.names}], dtype=object)
     lines = []
     for number, step in enumerate(trace.steps, start=1):
         cost, paid = loaded.amount(step.cost), loaded.amount(step.spend)
         lines.append([str(number), findings_text(step), cost, paid, _answer(loaded, row, step.spend)])
+        if step.explanation:
+            lines.append(["", step.explanation, "", "", ""])
     return lines
 
 
@@ -74,7 +79,14 @@ def ending(loaded: LoadedModel, trace: Trace) -> list[str]:
     sure = "" if trace.probability is None else f", {certainty(trace.probability)} sure"
     total, saved = loaded.amount(loaded.model.cost_model_.total), loaded.amount(max(trace.saved, 0.0))
     answer = f"{prediction_text(trace.prediction)}{sure}, for {loaded.amount(trace.spend)}"
-    return [f"Stopped: {trace.reason}; {REASONS[trace.reason]}.", f"Answer: {answer}; {saved} of {total} saved."]
+    why = trace.explanation or REASONS[trace.reason]
+    return [f"Stopped: {trace.reason}; {why}.", f"Answer: {answer}; {saved} of {total} saved."]
+
+
+def purchase_text(loaded: LoadedModel, step: Step) -> str:
+    """Return what a step bought, for how much, and why."""
+    names = ", ".join(item.name for item in step.items) or EVALUATION
+    return f"bought {names} for {loaded.amount(step.cost)}: {step.explanation}"
 
 
 def bill_text(loaded: LoadedModel, item: Item) -> str:

@@ -49,6 +49,8 @@ class Step:
         The part of `cost` that is not paid for columns, but for evaluating the model.
     spend : float
         The spend after the step.
+    explanation : str
+        Why the model asks for the columns; empty if it does not tell.
     """
 
     items: tuple[Item, ...]
@@ -56,6 +58,7 @@ class Step:
     cost: float
     evaluation: float
     spend: float
+    explanation: str = ""
 
     def bill(self) -> list[tuple[str, float]]:
         """Return all that the step pays for, with its price."""
@@ -65,7 +68,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Trace:
-    """A row from the first step to its prediction."""
+    """A row from the first step to its prediction; `explanation` may say more about the reason to stop."""
 
     steps: tuple[Step, ...]
     prediction: Any
@@ -73,6 +76,7 @@ class Trace:
     spend: float
     saved: float
     reason: str
+    explanation: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the trace as plain values, ready for JSON."""
@@ -83,6 +87,7 @@ class Trace:
                     "bill": [{"for": unit, "cost": price} for unit, price in step.bill()],
                     "cost": step.cost,
                     "spend": step.spend,
+                    "explanation": step.explanation,
                 }
                 for step in self.steps
             ],
@@ -91,6 +96,7 @@ class Trace:
             "spend": self.spend,
             "saved": self.saved,
             "reason": self.reason,
+            "explanation": self.explanation,
         }
 
 
@@ -99,6 +105,7 @@ def trace_row(
     fetch: Callable[[Item], Any],
     cap: float | None = None,
     on_evaluation: Callable[[float], None] = lambda cost: None,
+    on_step: Callable[[Step], None] = lambda step: None,
 ) -> Trace:
     """Drive a session to its end, and record each step.
 
@@ -111,6 +118,8 @@ def trace_row(
         Hard limit on the spend.
     on_evaluation : callable, optional
         Called with the cost before a step that pays for evaluating the model.
+    on_step : callable, optional
+        Called with each step after its values were fetched.
 
     Returns
     -------
@@ -125,7 +134,8 @@ def trace_row(
             on_evaluation(evaluation)
         values = tuple(map(fetch, items))
         session.observe({item.feature: value for item, value in zip(items, values, strict=True)})
-        steps.append(Step(items, values, step.cost, evaluation, session.spend))
+        steps.append(Step(items, values, step.cost, evaluation, session.spend, step.explanation))
+        on_step(steps[-1])
     return _finish(loaded, tuple(steps), step, session.spend)
 
 
@@ -147,4 +157,4 @@ def _finish(loaded: LoadedModel, steps: tuple[Step, ...], stop: Stop, spend: flo
     if loaded.classes is not None:
         probability = float(loaded.probabilities(np.asarray(stop.score)[None]).max())
     saved = round(loaded.model.cost_model_.total - spend, DECIMALS)
-    return Trace(steps, prediction, probability, spend, saved, stop.reason)
+    return Trace(steps, prediction, probability, spend, saved, stop.reason, stop.explanation)

@@ -87,17 +87,18 @@ class DerivedSession(Session):
         self._wanted: tuple[Feature, ...] | None = None  # derived columns that the inner session waits for
 
     def _plan(self) -> Acquire | Stop:
-        cost = 0.0
+        cost, explanation = 0.0, ""
         while isinstance(step := self._inner.next(), Acquire):
             cost += step.cost
+            explanation = step.explanation
             self._wanted = step.features
             missing = [j for j in self._columns.sources(step.features) if j not in self._held]
             self._asked = {self._ids[j]: j for j in missing}
             if missing:
-                return Acquire(tuple(self._asked), cost)
+                return Acquire(tuple(self._asked), cost, explanation)
             self._answer_inner()
         self._asked, self._wanted = {}, None
-        return Acquire((), cost) if cost else step
+        return Acquire((), cost, explanation) if cost else step
 
     def _receive(self, values: list[Any]) -> None:
         self._held.update(zip(self._asked.values(), values, strict=True))

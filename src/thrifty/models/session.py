@@ -11,7 +11,7 @@ A session acquires the same features as batch prediction of the same row, pays t
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from thrifty.exceptions import SessionError
@@ -39,6 +39,9 @@ class Acquire:
     cost: float
     explanation: str = ""
 
+    def __repr__(self) -> str:
+        return _without_empty_explanation(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Stop:
@@ -63,6 +66,9 @@ class Stop:
     exit: int
     reason: str
     explanation: str = ""
+
+    def __repr__(self) -> str:
+        return _without_empty_explanation(self)
 
 
 class Session(ABC):
@@ -102,7 +108,8 @@ class Session(ABC):
         if self._step is None:
             self._step = self._plan()
         if self._observed and isinstance(self._step, Acquire):
-            return Acquire(tuple(f for f in self._step.features if f not in self._observed), 0.0)
+            rest = tuple(f for f in self._step.features if f not in self._observed)
+            return Acquire(rest, 0.0, self._step.explanation)
         return self._step
 
     def observe(self, values: Mapping[Any, Any]) -> None:
@@ -197,6 +204,11 @@ def drive(session: Session, fetch: Callable[[Any], Any]) -> Stop:
     while isinstance(step := session.next(), Acquire):
         session.observe({feature: fetch(feature) for feature in step.features})
     return step
+
+
+def _without_empty_explanation(step: Acquire | Stop) -> str:
+    shown = (each.name for each in fields(step) if each.name != "explanation" or step.explanation)
+    return f"{type(step).__name__}({', '.join(f'{name}={getattr(step, name)!r}' for name in shown)})"
 
 
 def _in_order(observed: Mapping[Any, Any], asked: Sequence[Feature]) -> list[Any] | None:
