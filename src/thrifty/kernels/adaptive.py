@@ -409,10 +409,13 @@ def advantage(stops, column, share, state):
     """Return the expected advantage of going on over answering now.
 
     The cost weight is between those of `column` and the next one: (1 - share) * advantage of the first + share *
-    advantage of the second. If `column` is NOTHING, the cost weight is so large that no purchase is worth its price.
+    advantage of the second. If `column` is NOTHING, the cost weight is so large that no purchase is worth its price. A
+    share of 1 is the cost weight 0, at which everything is bought.
     """
     if column == NOTHING:
-        return -1.0
+        return -np.inf
+    if share == 1.0:
+        return np.inf
     stage = int(state.counts[2])
     low, high = stops.stage_base[stage, column], stops.stage_base[stage, column + 1]
     nodes, words, value, root, _, _ = stops.forest

@@ -100,12 +100,14 @@ class AdaptiveSession(Session):
     # Explanations
 
     def _why(self, gain: float, going_on: float) -> str:
+        if not self._cost_weight:
+            return "prices do not count at a cost weight of 0"
         if gain > 0:
             return f"expected to save {self._saving(gain)}"
         return f"expected to save {self._saving(going_on)} more than it costs, together with later purchases"
 
     def _why_not(self, going_on: float) -> str:
-        if not np.isfinite(self._cost_weight):
+        if not np.isfinite(going_on):
             return "nothing is worth its price at this cost weight"
         return f"going on is expected to cost {self._saving(-going_on)} more than it saves"
 

@@ -6,9 +6,10 @@ With the loss L_t of answering before stage t and the spend C_t until then, a ro
 
 compared with answering now. From the last stage to the first, D_t is regressed on the state before stage t, for all
 cost weights at once, and a row goes on where the regression is positive. The regression of a fold is fitted on the
-other folds, so that the stops of later stages, on which D_t depends, are those of rows that were not fitted. Unlike a
-comparison with the next stage alone, this sees that a purchase may pay only together with later ones (F. A. Longstaff,
-E. S. Schwartz, Valuing American options by simulation, Review of Financial Studies 14, 2001).
+other folds, so that the stops of later stages, on which D_t depends, are those of rows that were not fitted. At a cost
+weight of 0 rows never stop. Unlike a comparison with the next stage alone, this sees that a purchase may pay only
+together with later ones (F. A. Longstaff, E. S. Schwartz, Valuing American options by simulation, Review of Financial
+Studies 14, 2001).
 """
 
 from dataclasses import dataclass
@@ -55,6 +56,8 @@ class Stopped:
         """Return the stage (n,) before which each row stops, at a cost weight between two of those fitted."""
         if column < 0:
             return np.zeros(len(self.loss), dtype=np.int64)
+        if share == 1.0:  # cost weight 0
+            return np.full(len(self.loss), self.loss.shape[1] - 1)
         high = self.advantage[:, :, min(column + 1, self.advantage.shape[2] - 1)]
         stops = (1.0 - share) * self.advantage[:, :, column] + share * high <= 0
         return np.where(stops.any(axis=1), stops.argmax(axis=1), stops.shape[1])
@@ -119,7 +122,7 @@ def fit_stops(rows: TrainingRows, walks: Walks, cost_weights: np.ndarray, final:
             advantage[own, stage] = state_outputs(trees.forest(), values[own])
         if final:
             of_stage.append(boost_vector(states.codes, states.bins, gain, weight, plan, rows.random))
-        goes_on = advantage[:, stage] > 0
+        goes_on = (advantage[:, stage] > 0) | (cost_weights == 0)
         later_loss = np.where(goes_on, later_loss, loss[:, stage, None])
         later_spend = np.where(goes_on, later_spend, spend[:, stage, None])
     n_features = rows.codes.n_features + walks.described.shape[2]
