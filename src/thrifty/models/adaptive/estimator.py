@@ -167,8 +167,10 @@ class AdaptiveEstimator(BudgetedEstimator):
         self.policy_, self.n_rounds_ = learned.policy, learned.n_rounds
         assert learned.stopped.rule is not None
         self.stopping_rule_ = learned.stopped.rule
-        walked = learned.walks.row
-        self.curve_ = OperatingCurve.of(learned.stopped, rows.weight[walked], rows.fold[walked])
+        weight, row = rows.weight, learned.row
+        self.curve_ = OperatingCurve.of(
+            learned.stopped, weight[row], rows.fold[row], learned.refit, weight[learned.refit_row]
+        )
         self.cost_weight_ = self._chosen_cost_weight()
         return self
 

@@ -14,10 +14,11 @@ from thrifty.models.adaptive.policy import MaskedPredictor, PurchasePolicy, posi
 from thrifty.models.adaptive.predictor import FoldPredictor, Phase, fit_predictor, fit_predictors
 from thrifty.models.adaptive.simulation import Walks, walk
 from thrifty.models.adaptive.states import copies_along_order, copies_on_policy, explored
-from thrifty.models.adaptive.stopping import Stopped, default_cost_weights, fit_stops
+from thrifty.models.adaptive.stopping import Stopped, default_cost_weights, fit_stops, stops_of
 from thrifty.models.adaptive.training_rows import TrainingRows
 from thrifty.models.forests.forest import Forest
 
+REFIT_ROWS = 2_000  # on which the spend of the final model is measured
 MAX_CANDIDATES = 100  # groups that may be bought out of order; the first ones of the default order
 STATES_PER_ROW = 2  # on which gains are learned
 LAST_STAGE = 12  # of these states
@@ -81,11 +82,29 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """The result: the policy fitted on all rows, its walks by models of other folds, and their stops."""
+    """The result.
+
+    Attributes
+    ----------
+    policy : PurchasePolicy
+        Fitted on all rows.
+    row : ndarray of int
+        The rows that walked by models of other folds.
+    stopped : Stopped
+        Their stops.
+    refit_row : ndarray of int
+        Rows that walked by the final model.
+    refit : Stopped
+        Their stops.
+    n_rounds : int
+        How many rounds improved the policy.
+    """
 
     policy: PurchasePolicy
-    walks: Walks
+    row: np.ndarray
     stopped: Stopped
+    refit_row: np.ndarray
+    refit: Stopped
     n_rounds: int
 
 
@@ -127,7 +146,9 @@ class Learner:
         policy = self._policy(predictor, best.gains.of_all, best.gains.candidates, best.first)
         stopped = fit_stops(self.rows, best.walks, best.stopped.cost_weights, final=True)
         self.advance("final stops")
-        return Learned(policy, best.walks, stopped, n_rounds)
+        refit_row = self.sample[:: max(1, len(self.sample) // REFIT_ROWS)]
+        walks = walk(self.rows, [policy.training_arrays] * self.rows.n_folds, refit_row)
+        return Learned(policy, best.walks.row, stopped, refit_row, stops_of(self.rows, walks, stopped), n_rounds)
 
     def _default(self) -> Attempt:
         """Return the policy that follows the default order."""

@@ -6,7 +6,8 @@ mean m and the variance v of the spends of n training rows, a batch of n / BATCH
     m  +  z * sqrt(v / n + BATCH_SHARE * v / n)        with probability `confidence`,
 
 where z is the quantile of the normal distribution. If the mean spends of the folds differ more than their rows explain,
-v / n is replaced by the variance of these means, divided by the number of folds.
+v / n is replaced by the variance of these means, divided by the number of folds. If the final model, which is fitted on
+all rows, spends more on training rows than the models of the folds, its mean takes the place of m.
 """
 
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ BATCH_SHARE = 4.0
 @stored(
     cost_weight=Array("float64", "n_points", low=0),
     spend=Array("float64", "n_points", low=0, finite=True),
+    refit_spend=Array("float64", "n_points", low=0, finite=True),
     spend_error=Array("float64", "n_points", low=0, finite=True),
     loss=Array("float64", "n_points", finite=True),
     loss_error=Array("float64", "n_points", low=0, finite=True),
@@ -41,6 +43,8 @@ class OperatingCurve:
         In descending order, from infinity (nothing is bought) to 0.
     spend : ndarray of shape (n_points,)
         Mean spend.
+    refit_spend : ndarray of shape (n_points,)
+        Mean spend of training rows under the final model, which was fitted on all rows.
     spend_error : ndarray of shape (n_points,)
         Standard deviation of the mean spend of a future batch; see the module.
     loss : ndarray of shape (n_points,)
@@ -52,6 +56,7 @@ class OperatingCurve:
 
     cost_weight: np.ndarray
     spend: np.ndarray
+    refit_spend: np.ndarray
     spend_error: np.ndarray
     loss: np.ndarray
     loss_error: np.ndarray
@@ -61,16 +66,21 @@ class OperatingCurve:
         require(not np.isnan(self.cost_weight).any(), "its curve has no cost weights")
 
     @classmethod
-    def of(cls, stopped: Stopped, weight: np.ndarray, fold: np.ndarray) -> "OperatingCurve":
-        """Measure the curve on walks whose stops were decided by models of other folds."""
+    def of(
+        cls, stopped: Stopped, weight: np.ndarray, fold: np.ndarray, refit: Stopped, refit_weight: np.ndarray
+    ) -> "OperatingCurve":
+        """Measure the curve on walks whose stops were decided by models of other folds, and on those of the refit."""
         weights = np.concatenate([[np.inf], _between(stopped.cost_weights)])
-        outcomes = [stopped.outcome(*position_among(stopped.cost_weights, each)) for each in weights]
+        positions = [position_among(stopped.cost_weights, each) for each in weights]
+        outcomes = [stopped.outcome(*each) for each in positions]
         losses, spends = (np.array(each) for each in zip(*outcomes, strict=True))
+        refit_spends = [np.average(refit.outcome(*each)[1], weights=refit_weight) for each in positions]
         mean_loss = np.average(losses, axis=1, weights=weight)
         excess = losses - losses[mean_loss.argmin()]
         return cls(
             weights,
             np.average(spends, axis=1, weights=weight),
+            np.array(refit_spends),
             np.array([_batch_deviation(each, weight, fold) for each in spends]),
             mean_loss,
             np.array([_standard_error(each, weight) for each in excess]),
@@ -85,24 +95,9 @@ class OperatingCurve:
         return float(np.interp(self._place(cost_weight), np.arange(len(self.spend)), self._bounds(confidence)))
 
     def for_budget(self, budget: float, confidence: float) -> float | None:
-        """Return the cost weight with the smallest loss whose bound is within the budget; None if there is none.
-
-        Between two points of the curve the bound is interpolated.
-        """
-        bounds = self._bounds(confidence)
-        within = np.flatnonzero(bounds <= budget)
-        if not within.size:
-            return None
-        point = int(within[self.loss[within].argmin()])
-        following = point + 1
-        if (
-            following < len(bounds)
-            and bounds[following] > budget > bounds[point]
-            and self.loss[following] < self.loss[point]
-        ):
-            share = (budget - bounds[point]) / (bounds[following] - bounds[point])
-            return self._between_points(point, share)
-        return float(self.cost_weight[point])
+        """Return the cost weight with the smallest loss whose bound is within the budget; None if there is none."""
+        within = np.flatnonzero(self._bounds(confidence) <= budget)
+        return float(self.cost_weight[within[self.loss[within].argmin()]]) if within.size else None
 
     def economical(self) -> float:
         """Return the largest cost weight whose loss is within a standard error of the smallest loss."""
@@ -110,7 +105,7 @@ class OperatingCurve:
         return float(self.cost_weight[int(np.argmax(good))])
 
     def _bounds(self, confidence: float) -> np.ndarray:
-        return self.spend + norm.ppf(confidence) * self.spend_error
+        return np.maximum(self.spend, self.refit_spend) + norm.ppf(confidence) * self.spend_error
 
     def _place(self, cost_weight: float) -> float:
         """Return the place of a cost weight on the curve, in points."""
@@ -118,12 +113,6 @@ class OperatingCurve:
             return 0.0
         column, share = position_among(self.cost_weight[1:], cost_weight)
         return 1.0 + column + share
-
-    def _between_points(self, point: int, share: float) -> float:
-        high, low = self.cost_weight[point : point + 2]
-        if not np.isfinite(high):
-            return float(high)
-        return float(high * (low / high) ** share if low > 0 else (1.0 - share) * high)
 
 
 def _between(cost_weights: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from thrifty.kernels.adaptive import NODE, NOTHING, PackedForest, Policy, Stops
+from thrifty.kernels.adaptive import NODE, NOTHING, PackedForest, Policy, Stops, add_leaves
 from thrifty.models.factors import Factors
 from thrifty.models.forests.forest import Forest
 from thrifty.models.rebuilt import Rebuilt
@@ -227,6 +227,14 @@ class StoppingRule(Rebuilt):
     def arrays(self) -> Stops:
         """The rule as the kernels read it."""
         return Stops(packed(self.forest), self.stage_start.astype(np.int64), np.ascontiguousarray(self.stage_base))
+
+    def advantage(self, stage: int, values: np.ndarray) -> np.ndarray:
+        """Return the advantage of going on (n, n_weights) in states before a stage, given their values."""
+        first, last = self.stage_start[stage : stage + 2]
+        trees = self.arrays.forest
+        out, values = np.tile(self.stage_base[stage], (len(values), 1)), np.ascontiguousarray(values)
+        add_leaves(trees._replace(root=trees.root[first:last]), values, 0, len(values), out)
+        return out
 
     def position(self, cost_weight: float) -> tuple[int, float]:
         """Return between which two cost weights one lies; see `position_among`."""

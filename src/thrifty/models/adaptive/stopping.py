@@ -130,6 +130,17 @@ def fit_stops(rows: TrainingRows, walks: Walks, cost_weights: np.ndarray, final:
     return Stopped(cost_weights, advantage, loss, spend, rule)
 
 
+def stops_of(rows: TrainingRows, walks: Walks, fitted: Stopped) -> Stopped:
+    """Return the stops of other walks under the rule that was fitted on all rows."""
+    rule, n_stages = fitted.rule, walks.n_stages
+    assert rule is not None
+    advantage = np.empty((len(walks.row), n_stages, len(rule.cost_weights)))
+    for stage in range(n_stages):
+        values = state_values(rows, walks.row, walks.bought(stage), walks.described[:, stage])
+        advantage[:, stage] = rule.advantage(stage, values)
+    return Stopped(rule.cost_weights, advantage, walks.losses(rows), walks.spend, rule)
+
+
 def _joined(of_stage: list[VectorTrees], cost_weights: np.ndarray, n_features: int) -> StoppingRule:
     """Return the trees of all stages as one rule."""
     n_weights = len(cost_weights)
