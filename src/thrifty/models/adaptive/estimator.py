@@ -35,6 +35,7 @@ PATIENCE = 15  # rounds without a smaller held-out loss after which the predicto
 MAX_FEATURES = 0.5  # share of the columns that each tree of the predictor draws
 COPIED_ROWS, FEWEST_COPIES, MOST_COPIES = 40_000, 2, 8  # masked copies in a phase: in all, and of each row
 ROWS_PER_LEAF, FEWEST_LEAVES, MOST_LEAVES = 60, 4, 31  # of a tree of the predictor by default
+ROWS_PER_LATE_LEAF, MOST_LATE_LEAVES = 160, 127  # of rows with many groups
 BAGGED_ROWS, MOST_BAGS = 4_000, 8  # averaged ensembles, if there are fewer rows than this
 FOLDS, FOLDS_OF_FEW_ROWS, FEW_ROWS = 3, 5, 2_000
 MAX_WALKING_ROWS = 20_000  # the policy is learned on a random sample of this size
@@ -83,7 +84,7 @@ class AdaptiveEstimator(BudgetedEstimator):
         error_costs: Any = None,
         factors: Any = None,
         categorical_features: Any = None,
-        n_estimators: int = 300,
+        n_estimators: int = 500,
         learning_rate: float = 0.1,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 10,
@@ -297,11 +298,18 @@ class AdaptiveEstimator(BudgetedEstimator):
 
     def _settings(self, n_rows: int) -> Settings:
         n_copies = int(np.clip(COPIED_ROWS // n_rows, FEWEST_COPIES, MOST_COPIES))
-        n_leaves = self.max_leaf_nodes or int(np.clip(n_rows // ROWS_PER_LEAF, FEWEST_LEAVES, MOST_LEAVES))
-        limits = Limits(None, n_leaves, float(self.min_samples_leaf * n_copies), self.l2_regularization)
-        plan = Plan(self.n_estimators, self.learning_rate, limits, MAX_FEATURES, PATIENCE)
+        early, late = (self._plan(n_rows, n_copies, is_late) for is_late in (False, True))
         n_bags = int(np.clip(BAGGED_ROWS // n_rows, 1, MOST_BAGS))
-        return Settings(plan, self.n_rounds, n_copies, n_bags, self.max_steps, MAX_WALKING_ROWS)
+        return Settings(early, late, self.n_rounds, n_copies, n_bags, self.max_steps, MAX_WALKING_ROWS)
+
+    def _plan(self, n_rows: int, n_copies: int, is_late: bool) -> Plan:
+        """Return how a phase of the predictor is boosted."""
+        n_leaves = self.max_leaf_nodes
+        if n_leaves is None:
+            n_leaves = int(np.clip(n_rows // ROWS_PER_LEAF, FEWEST_LEAVES, MOST_LEAVES))
+            n_leaves = max(n_leaves, min(n_rows // ROWS_PER_LATE_LEAF, MOST_LATE_LEAVES)) if is_late else n_leaves
+        limits = Limits(None, n_leaves, float(self.min_samples_leaf * n_copies), self.l2_regularization)
+        return Plan(self.n_estimators, self.learning_rate, limits, MAX_FEATURES, PATIENCE)
 
     def _training_rows(self, given: Rows) -> TrainingRows:
         """Merge equal rows, sort columns by group, and divide rows into folds."""

@@ -33,8 +33,8 @@ class Settings:
 
     Attributes
     ----------
-    predictor : Plan
-        The boosting of the predictor.
+    early, late : Plan
+        The boosting of the predictor for rows with few groups, and for rows with many.
     n_rounds : int
         The largest number of rounds that improve the policy.
     n_copies : int
@@ -47,7 +47,8 @@ class Settings:
         The largest number of rows that walk.
     """
 
-    predictor: Plan
+    early: Plan
+    late: Plan
     n_rounds: int
     n_copies: int
     n_bags: int
@@ -141,7 +142,7 @@ class Learner:
         if not best.gains.candidates.size:
             best = self._with_gain_of_default(best)
         n_rounds_of_phase = np.mean([each.n_rounds for each in best.predictors], axis=0)
-        predictor = fit_predictor(self.rows, best.phases, self.settings.predictor, n_rounds_of_phase)
+        predictor = fit_predictor(self.rows, best.phases, n_rounds_of_phase)
         self.advance("final predictor")
         policy = self._policy(predictor, best.gains.of_all, best.gains.candidates, best.first)
         stopped = fit_stops(self.rows, best.walks, best.stopped.cost_weights, final=True)
@@ -154,8 +155,10 @@ class Learner:
         """Return the policy that follows the default order."""
         settings = self.settings
         phases = [
-            Phase(copies_along_order(self.rows, self.order, stages, settings.n_copies, settings.n_bags), last_count)
-            for stages, last_count in self._phases()
+            Phase(
+                copies_along_order(self.rows, self.order, stages, settings.n_copies, settings.n_bags), last_count, plan
+            )
+            for stages, last_count, plan in self._phases()
         ]
         return self._attempt(phases, no_gains(self.rows), np.empty(0, dtype=np.int64))
 
@@ -176,21 +179,26 @@ class Learner:
         first = attempt.first if group is None else np.array([group], dtype=np.int64)
         policies = [policy._replace(first=first) for policy in self._policies(attempt, gains)]
         phases = [
-            Phase(copies_on_policy(rows, policies, self.order, stages, settings.n_copies, settings.n_bags), last_count)
-            for stages, last_count in self._phases()
+            Phase(
+                copies_on_policy(rows, policies, self.order, stages, settings.n_copies, settings.n_bags),
+                last_count,
+                plan,
+            )
+            for stages, last_count, plan in self._phases()
         ]
         return self._attempt(phases, gains, first)
 
-    def _phases(self) -> list[tuple[tuple[int, int], int]]:
-        """Return the phases of the predictor: which stages their copies are from, and their largest number of groups.
+    def _phases(self) -> list[tuple[tuple[int, int], int, Plan]]:
+        """Return the phases of the predictor: which stages copies are from, the largest number of groups, and the plan.
 
         Copies of neighbouring phases overlap, because rows at the border are like those of both.
         """
+        early, late, n_groups = self.settings.early, self.settings.late, self.rows.n_groups
         n_free = int((self.rows.prices == 0).sum())
-        n_priced = self.rows.n_groups - n_free
+        n_priced = n_groups - n_free
         if n_priced < FEWEST_GROUPS_OF_TWO_PHASES:
-            return [((0, n_priced), self.rows.n_groups)]
-        return [((0, BORDER + OVERLAP), n_free + BORDER), ((BORDER - OVERLAP, n_priced), self.rows.n_groups)]
+            return [((0, n_priced), n_groups, early)]
+        return [((0, BORDER + OVERLAP), n_free + BORDER, early), ((BORDER - OVERLAP, n_priced), n_groups, late)]
 
     def _with_gain_of_default(self, attempt: Attempt) -> Attempt:
         """Return a policy that follows the default order, and knows the expected gain of the next group."""
@@ -209,7 +217,7 @@ class Learner:
 
     def _attempt(self, phases: list[Phase], gains: Gains, first: np.ndarray) -> Attempt:
         """Fit predictors, walk, and learn when to stop."""
-        predictors = fit_predictors(self.rows, phases, self.settings.predictor)
+        predictors = fit_predictors(self.rows, phases)
         self.advance("predictors")
         policies = [
             self._policy(each.predictor, of_fold, gains.candidates, first).training_arrays

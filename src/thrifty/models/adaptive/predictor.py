@@ -42,10 +42,11 @@ class MaskedCopies(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A phase of the predictor: its copies, and the largest number of groups that a row has in it."""
+    """A phase of the predictor: its copies, the largest number of groups of a row in it, and how it is boosted."""
 
     copies: MaskedCopies
     last_count: int
+    plan: Plan
 
 
 class FoldPredictor(NamedTuple):
@@ -55,23 +56,23 @@ class FoldPredictor(NamedTuple):
     n_rounds: list[float]
 
 
-def fit_predictors(rows: TrainingRows, phases: list[Phase], plan: Plan) -> list[FoldPredictor]:
+def fit_predictors(rows: TrainingRows, phases: list[Phase]) -> list[FoldPredictor]:
     """Fit one predictor for each fold, on the copies of the rows of the other folds.
 
     The loss of the copies of the fold itself decides the number of rounds.
     """
     of_fold: list[list[Boosted]] = [[] for _ in range(rows.n_folds)]
-    for copies, _ in phases:
+    for copies, _, plan in phases:
         codes, loss = rows.masked_codes(copies.row, copies.bought), rows.loss(copies.row)
         for k, boosted in enumerate(of_fold):
             boosted.append(_averaged(rows, codes, loss, copies, rows.fold[copies.row] != k, plan))
     return [FoldPredictor(_joined(each, phases), [phase.n_rounds for phase in each]) for each in of_fold]
 
 
-def fit_predictor(rows: TrainingRows, phases: list[Phase], plan: Plan, n_rounds: np.ndarray) -> MaskedPredictor:
+def fit_predictor(rows: TrainingRows, phases: list[Phase], n_rounds: np.ndarray) -> MaskedPredictor:
     """Fit the predictor to the copies of all rows, with a given number of rounds of each phase."""
     boosted = []
-    for (copies, _), n in zip(phases, n_rounds.tolist(), strict=True):
+    for (copies, _, plan), n in zip(phases, n_rounds.tolist(), strict=True):
         codes, loss = rows.masked_codes(copies.row, copies.bought), rows.loss(copies.row)
         longer = plan._replace(n_rounds=max(1, round(MORE_ROUNDS * n)), patience=None)
         boosted.append(_averaged(rows, codes, loss, copies, np.ones(len(copies.row), dtype=bool), longer))

@@ -41,12 +41,13 @@ class ThriftyClassifier(AdaptiveEstimator, BudgetedClassifier):
         Columns that are bought together. By default these are the bundles whose members have no price of their own.
     categorical_features : array-like, optional
         Columns that hold categories, as codes 0, 1, 2, ...: names, positions or a mask.
-    n_estimators : int, default=300
+    n_estimators : int, default=500
         The largest number of rounds of the predictor. It stops earlier when the loss of held-out rows does not fall.
     learning_rate : float, default=0.1
         By how much each tree of the predictor is shrunken.
     max_leaf_nodes : int, optional
-        The largest number of leaves of its trees; by default one for each 60 rows, from 4 to 31.
+        The largest number of leaves of its trees; by default one for each 60 rows, from 4 to 31. Trees of
+        rows that have bought many groups may have one for each 160 rows, up to 127.
     min_samples_leaf : int, default=10
         The least number of rows in a leaf of its trees.
     l2_regularization : float, default=5.0
@@ -188,12 +189,13 @@ class ThriftyRegressor(AdaptiveEstimator, BudgetedRegressor):
         Columns that are bought together. By default these are the bundles whose members have no price of their own.
     categorical_features : array-like, optional
         Columns that hold categories, as codes 0, 1, 2, ...: names, positions or a mask.
-    n_estimators : int, default=300
+    n_estimators : int, default=500
         The largest number of rounds of the predictor. It stops earlier when the loss of held-out rows does not fall.
     learning_rate : float, default=0.1
         By how much each tree of the predictor is shrunken.
     max_leaf_nodes : int, optional
-        The largest number of leaves of its trees; by default one for each 60 rows, from 4 to 31.
+        The largest number of leaves of its trees; by default one for each 60 rows, from 4 to 31. Trees of
+        rows that have bought many groups may have one for each 160 rows, up to 127.
     min_samples_leaf : int, default=10
         The least number of rows in a leaf of its trees.
     l2_regularization : float, default=5.0
