@@ -194,9 +194,11 @@ def described(policy, x, bought, group, gain):
 
 
 def advantage(policy, stops, stage, column, rest, x, bought, group, gain):
-    """Return the advantage of going on, interpolated between two cost weights."""
+    """Return the advantage of going on, interpolated between two cost weights; at a cost weight of 0 it is infinite."""
     if column == NOTHING:
-        return -1.0
+        return -math.inf
+    if rest == 1.0:
+        return math.inf
     of_weights = sums(stops.stages[stage], described(policy, x, bought, group, gain))
     return (1.0 - rest) * of_weights[column] + rest * of_weights[column + 1]
 
@@ -298,7 +300,7 @@ def backward_induction(losses, spends, cost_weight, regress):
             labels.append(now - later)
         for i, value in enumerate(regress(stage, labels)):
             advantages[i][stage] = value
-            if value <= 0:
+            if value <= 0 and cost_weight > 0:  # if prices do not count, rows never stop
                 stop[i] = stage
     return stop, advantages
 

@@ -1,0 +1,151 @@
+"""Boosted trees of the adaptive model."""
+
+import numpy as np
+import pytest
+
+from thrifty.models.adaptive.boosting import Plan, boost, boost_vector, drawn_features
+from thrifty.models.adaptive.gains import state_outputs
+from thrifty.models.growing.binning import Bins
+from thrifty.models.growing.growth import Limits
+from thrifty.models.growing.losses import LogLoss, SoftmaxLoss, SquaredError
+
+N = 240
+LIMITS = Limits(3, None, 5.0, 1.0)
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(N, 4))
+X[RANDOM.random(X.shape) < 0.2] = np.nan
+SIGNAL = np.nan_to_num(X[:, 0]) + np.isnan(X[:, 1])
+ALL, NOBODY = np.arange(N, dtype=np.uint32), np.empty(0, dtype=np.uint32)
+WEIGHT = np.random.default_rng(1).uniform(0.5, 2.0, N)
+CLASSES = np.digitize(SIGNAL, [0.0, 0.8])
+LOSSES = {
+    "numbers": SquaredError(SIGNAL, WEIGHT),
+    "two classes": LogLoss((SIGNAL > 0.3).astype(float), WEIGHT),
+    "three classes": SoftmaxLoss(np.eye(3)[:, CLASSES], WEIGHT),
+}
+
+
+@pytest.fixture(scope="module")
+def coded():
+    bins = Bins.of(X, np.ones(N), 64, np.zeros(4, dtype=bool), np.random.default_rng(0))
+    return bins.codes(X), bins
+
+
+def boosted(coded, loss, plan, train=ALL, held_out=NOBODY, seed=0):
+    return boost(*coded, loss, train, held_out, plan, np.random.default_rng(seed))
+
+
+def scores(fitted):
+    """Scores (n_scores, n) of a fitted forest."""
+    forest = fitted.forest
+    out = np.repeat(forest.base[:, None], N, axis=1)
+    for tree, outputs in enumerate(forest.outputs(X).T):
+        out[forest.score_of[tree]] += outputs
+    return out
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_loss_falls_with_every_round(coded, name):
+    loss = LOSSES[name]
+    values = [loss.value(np.repeat(loss.base(slice(None))[:, None], N, axis=1), ALL)]
+    for n_rounds in (1, 2, 3, 8, 20):
+        fitted = boosted(coded, loss, Plan(n_rounds, 0.2, LIMITS))
+        assert fitted.n_rounds == n_rounds
+        assert len(fitted.trees) == n_rounds * len(fitted.base)
+        values.append(loss.value(scores(fitted), ALL))
+    assert (np.diff(values) < 0).all()
+    assert values[-1] < 0.5 * values[0]
+
+
+def test_patience_keeps_the_round_with_the_smallest_held_out_loss(coded):
+    random = np.random.default_rng(3)
+    loss = LogLoss((SIGNAL + random.normal(size=N) > 0.3).astype(float), np.ones(N))
+    train, held_out = ALL[: N // 2], ALL[N // 2 :]
+
+    def held_out_loss(n_rounds):
+        fitted = boosted(coded, loss, Plan(n_rounds, 0.3, LIMITS), train, held_out)
+        return loss.value(scores(fitted), held_out)
+
+    stopped = boosted(coded, loss, Plan(60, 0.3, LIMITS, patience=10), train, held_out)
+    assert 1 <= stopped.n_rounds < 50
+    losses = [held_out_loss(n) for n in range(1, int(stopped.n_rounds) + 11)]
+    assert int(np.argmin(losses)) + 1 == stopped.n_rounds
+    assert loss.value(scores(stopped), held_out) == pytest.approx(min(losses))
+
+
+def test_rows_outside_the_bag_do_not_change_the_trees(coded):
+    train = ALL[: N // 2]
+    plan = Plan(5, 0.3, LIMITS)
+    other = SIGNAL.copy()
+    other[N // 2 :] = other[N // 2 :][::-1]
+    first, second = (boosted(coded, SquaredError(y, np.ones(N)), plan, train) for y in (SIGNAL, other))
+    for a, b in zip(first.trees, second.trees, strict=True):
+        np.testing.assert_array_equal(a.value, b.value)
+
+
+def test_without_a_split_the_answer_is_constant():
+    same = np.ones((N, 2))
+    bins = Bins.of(same, np.ones(N), 64, np.zeros(2, dtype=bool), np.random.default_rng(0))
+    fitted = boosted((bins.codes(same), bins), LOSSES["numbers"], Plan(5, 0.3, LIMITS))
+    assert fitted.n_rounds == 0
+    np.testing.assert_allclose(fitted.forest.outputs(same), 0.0)
+    assert fitted.base[0] == pytest.approx(np.average(SIGNAL, weights=WEIGHT))
+
+
+# Many outputs
+
+
+def labels():
+    known = np.column_stack([SIGNAL, -2.0 * SIGNAL + np.isnan(X[:, 2]), np.random.default_rng(2).normal(size=N)])
+    known[np.random.default_rng(4).random(known.shape) < 0.3] = np.nan
+    return known
+
+
+def test_many_outputs_are_learned_at_once(coded):
+    wanted = labels()
+    fitted = boost_vector(*coded, wanted, WEIGHT, Plan(60, 0.2, LIMITS), np.random.default_rng(0))
+    errors = wanted - state_outputs(fitted.forest(), X)
+    share = np.nanmean(errors**2, axis=0) / np.nanvar(wanted, axis=0)
+    assert (share[:2] < 0.1).all()
+    assert share[2] < 1.0
+
+
+def test_every_leaf_is_the_shrunken_mean_of_what_the_trees_before_left(coded):
+    wanted, ridge, rate = labels(), 4.0, 0.2
+    plan = Plan(12, rate, Limits(2, None, 5.0, ridge))
+    fitted = boost_vector(*coded, wanted, WEIGHT, plan, np.random.default_rng(0))
+    forest = fitted.forest()
+    assert forest.n_trees == 12
+    outputs = forest.outputs(X).reshape(N, 12, 3)
+    residual = wanted - forest.base
+    for tree in range(12):
+        values, leaf = np.unique(outputs[:, tree], axis=0, return_inverse=True)
+        for k, value in enumerate(values):
+            members = leaf.ravel() == k
+            for output in range(3):
+                counted = members & np.isfinite(wanted[:, output])
+                total = WEIGHT[counted].sum() + ridge
+                mean = WEIGHT[counted] @ residual[counted, output] / total
+                assert value[output] == pytest.approx(rate * mean, abs=1e-12)
+        residual = residual - outputs[:, tree]
+    known = np.isfinite(wanted)
+    np.testing.assert_allclose(state_outputs(forest, X)[known], (wanted - residual)[known])
+
+
+def test_without_a_split_outputs_are_the_means_of_the_known_labels():
+    same, wanted = np.ones((N, 2)), labels()
+    wanted[:, 2] = np.nan
+    bins = Bins.of(same, np.ones(N), 64, np.zeros(2, dtype=bool), np.random.default_rng(0))
+    fitted = boost_vector(bins.codes(same), bins, wanted, WEIGHT, Plan(5, 0.3, LIMITS), np.random.default_rng(0))
+    known = np.isfinite(wanted[:, :2])
+    means = [np.average(wanted[known[:, k], k], weights=WEIGHT[known[:, k]]) for k in range(2)]
+    np.testing.assert_allclose(state_outputs(fitted.forest(), same), np.tile([*means, 0.0], (N, 1)))
+
+
+def test_features_are_drawn_without_replacement():
+    plan = Plan(1, 0.1, LIMITS, max_features=0.5)
+    drawn = [drawn_features(10, plan, np.random.default_rng(seed)) for seed in range(30)]
+    assert all(len(set(each.tolist())) == 5 and (np.diff(each) > 0).all() for each in drawn)
+    assert set(np.concatenate(drawn).tolist()) == set(range(10))
+    assert drawn_features(3, plan._replace(max_features=0.01), np.random.default_rng(0)).size == 1
+    assert drawn_features(3, plan._replace(max_features=1.0), np.random.default_rng(0)).tolist() == [0, 1, 2]
