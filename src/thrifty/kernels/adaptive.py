@@ -22,6 +22,7 @@ from numba import njit
 from thrifty.kernels.forest import BITS, ONE
 
 NOTHING, UNAFFORDABLE = -1, -2  # instead of a group; NOTHING also instead of a column of cost weights
+EVERYTHING = 2.0  # instead of a share, which is at most 1
 LOG_LOSS, SQUARED_LOSS, ERROR_COSTS = 0, 1, 2  # kinds of loss
 SMALLEST_PROBABILITY = 1e-12
 NODE = np.dtype(
@@ -409,12 +410,12 @@ def advantage(stops, column, share, state):
     """Return the expected advantage of going on over answering now.
 
     The cost weight is between those of `column` and the next one: (1 - share) * advantage of the first + share *
-    advantage of the second. If `column` is NOTHING, the cost weight is so large that no purchase is worth its price. A
-    share of 1 is the cost weight 0, at which everything is bought.
+    advantage of the second. If `column` is NOTHING, the cost weight is so large that no purchase is worth its price. If
+    `share` is EVERYTHING, the cost weight is 0, and everything is bought.
     """
     if column == NOTHING:
         return -np.inf
-    if share == 1.0:
+    if share == EVERYTHING:
         return np.inf
     stage = int(state.counts[2])
     low, high = stops.stage_base[stage, column], stops.stage_base[stage, column + 1]

@@ -157,13 +157,14 @@ def boost_vector(
         direction = random.standard_normal(n_outputs) * spread
         gradient = -weight * (residual @ direction)
         grown = grower.grow(gradient, weight, rows.copy(), nobody, drawn_features(codes.n_features, plan, random))
+        if not grown.n_splits:
+            continue
         values = np.zeros((grown.n_nodes, n_outputs))
         for leaf, (members, _) in grown.rows.items():
             leaf_means(members, residual, known, weight, plan.limits.l2_regularization, values[leaf])
             values[leaf] *= plan.learning_rate
             subtract_steps(members, values[leaf], known, residual)
-        if grown.n_splits:
-            trees.append(grown.with_values(values))
+        trees.append(grown.with_values(values))
     return VectorTrees(trees or [constant_tree(np.zeros(n_outputs))], base, codes.n_features)
 
 

@@ -36,8 +36,9 @@ MAX_FEATURES = 0.5  # share of the columns that each tree of the predictor draws
 COPIED_ROWS, FEWEST_COPIES, MOST_COPIES = 40_000, 2, 8  # masked copies in a phase: in all, and of each row
 ROWS_PER_LEAF, FEWEST_LEAVES, MOST_LEAVES = 60, 4, 31  # of a tree of the predictor by default
 ROWS_PER_LATE_LEAF, MOST_LATE_LEAVES = 160, 127  # of rows with many groups
-BAGGED_ROWS, MOST_BAGS = 4_000, 8  # averaged ensembles, if there are fewer rows than this
+BAGGED_ROWS, MOST_BAGS = 4_000, 4  # averaged ensembles, if there are fewer rows than this
 FOLDS, FOLDS_OF_FEW_ROWS, FEW_ROWS = 3, 5, 2_000
+FEWEST_DISTINCT, FEW_DISTINCT_ROWS = 0.3, 100  # equal rows are merged unless so small a share of rows is distinct
 MAX_WALKING_ROWS = 20_000  # the policy is learned on a random sample of this size
 SMALLEST_BLOCK = 64  # rows of a thread
 N_USUAL_WEIGHTS = 24  # cost weights of a path
@@ -319,6 +320,8 @@ class AdaptiveEstimator(BudgetedEstimator):
         check_categories(given.X, categorical, owner, self._feature_ids())
         if given.qid is None:
             rows = distinct_rows(given.X, targets, given.weight, self._strata(targets))
+            if len(rows) < FEWEST_DISTINCT * len(given) and len(given) >= FEW_DISTINCT_ROWS:
+                rows = Rows(np.asarray(given.X), targets, given.weight)  # a fold has to know the rows of the others
             fold = assign_folds(self._strata(rows.y), self._n_folds(len(rows), "n_samples"), random)
         else:
             rows = Rows(given.X, targets, given.weight)

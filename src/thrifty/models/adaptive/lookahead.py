@@ -32,7 +32,8 @@ def best_first_group(rows: TrainingRows, policies: list[Policy], sample: np.ndar
     shuffled = rows.random.permutation(sample)
     few, many = shuffled[:FEW_ROWS], shuffled[:MANY_ROWS]
     groups = np.flatnonzero(rows.prices > 0)
-    gains = [_improvement(rows, shortened, few, group).mean() for group in groups.tolist()]
+    weight = rows.weight[few]
+    gains = [np.average(_improvement(rows, shortened, few, each), weights=weight) for each in groups.tolist()]
     finalists = groups[np.argsort(gains)[::-1][:N_FINALISTS]]
     best, best_z = None, MIN_Z
     for group in finalists.tolist():
@@ -63,4 +64,6 @@ def _z(values: np.ndarray, weight: np.ndarray) -> float:
     """Return the weighted mean of values, divided by its standard error."""
     mean = np.average(values, weights=weight)
     error = np.sqrt(np.sum(np.square(weight * (values - mean)))) / weight.sum()
-    return float(mean / error) if error > 0 else 0.0
+    if error > 0:
+        return float(mean / error)
+    return float(np.sign(mean)) * np.inf if mean else 0.0

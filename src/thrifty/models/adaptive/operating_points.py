@@ -112,7 +112,7 @@ class OperatingCurve:
         if cost_weight > self.cost_weight[1]:
             return 0.0
         column, share = position_among(self.cost_weight[1:], cost_weight)
-        return 1.0 + column + share
+        return 1.0 + column + min(share, 1.0)
 
 
 def _between(cost_weights: np.ndarray) -> np.ndarray:

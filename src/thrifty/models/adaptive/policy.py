@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from thrifty.kernels.adaptive import NODE, NOTHING, PackedForest, Policy, Stops, add_leaves
+from thrifty.kernels.adaptive import EVERYTHING, NODE, NOTHING, PackedForest, Policy, Stops, add_leaves
 from thrifty.models.factors import Factors
 from thrifty.models.forests.forest import Forest
 from thrifty.models.rebuilt import Rebuilt
@@ -245,10 +245,13 @@ def position_among(weights: np.ndarray, cost_weight: float) -> tuple[int, float]
     """Return between which two of descending cost weights one lies: the first column, and the share of the second.
 
     Between two positive cost weights a and b the share of w is (log a - log w) / (log a - log b); between a and 0 it
-    is (a - w) / a. The column is NOTHING if the cost weight is larger than all.
+    is (a - w) / a. The column is NOTHING if the cost weight is larger than all. At a cost weight of 0 the share is
+    EVERYTHING.
     """
     if cost_weight > weights[0]:
         return NOTHING, 0.0
+    if cost_weight == 0:
+        return len(weights) - 2, EVERYTHING
     column = int(np.clip(np.searchsorted(-weights, -cost_weight, side="right") - 1, 0, len(weights) - 2))
     high, low = weights[column], weights[column + 1]
     if low > 0:

@@ -76,7 +76,7 @@ class AdaptiveSession(Session):
         gain, before = state.values[-2], state.counts[0]
         self._n_planned = pay_stage(policy, state, group, self._cap)
         cost = float((state.counts[0] - before) / policy.scale)
-        return Acquire(self._features(), cost, self._why(gain, going_on))
+        return Acquire(self._features(), cost, self._why(gain, cost, going_on))
 
     def _receive(self, values: list[float]) -> None:
         policy, state = self._policy, self._state
@@ -99,10 +99,10 @@ class AdaptiveSession(Session):
 
     # Explanations
 
-    def _why(self, gain: float, going_on: float) -> str:
+    def _why(self, gain: float, cost: float, going_on: float) -> str:
         if not self._cost_weight:
             return "prices do not count at a cost weight of 0"
-        if gain > 0:
+        if gain > self._cost_weight * cost:
             return f"expected to save {self._saving(gain)}"
         return f"expected to save {self._saving(going_on)} more than it costs, together with later purchases"
 

@@ -21,20 +21,22 @@ SHARE_OF_RANDOM = 0.1  # of the copies of the predictor
 def perturbed_prefixes(
     rows: TrainingRows, row: np.ndarray, order: np.ndarray, smallest: int, largest: int
 ) -> np.ndarray:
-    """Return masks (n, n_groups): the first groups of a noisy copy of the default order.
+    """Return masks (n, n_groups): the first groups of a noisy copy of the default order, and all free groups.
 
-    Their number is random, from `smallest` to `largest`. The position of each group gets Gumbel noise. If its scale is
-    infinite, the order is random.
+    The number of groups with a price is random, from `smallest` to `largest`. The position of each group gets Gumbel
+    noise. If its scale is infinite, the order is random.
     """
-    n, n_groups = len(row), len(order)
+    n, n_groups, is_free = len(row), len(order), rows.prices == 0
     position = np.empty(n_groups)
     position[order] = np.arange(n_groups)
     scales, shares = map(np.array, zip(*NOISE, strict=True))
     scale = np.minimum(rows.random.choice(scales, size=n, p=shares), 1e3 * n_groups)
     noisy = position + scale[:, None] * rows.random.gumbel(size=(n, n_groups))
-    size = rows.random.integers(min(smallest, n_groups), min(largest, n_groups) + 1, size=n)
-    rank = noisy.argsort(axis=1).argsort(axis=1)
-    return (rank < size[:, None]) | (rows.prices == 0)
+    noisy[:, is_free] = np.inf  # every row has them
+    n_priced = n_groups - int(is_free.sum())
+    size = rows.random.integers(min(smallest, n_priced), min(largest, n_priced) + 1, size=n)
+    rank = noisy.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    return (rank < size[:, None]) | is_free
 
 
 def explored(

@@ -54,9 +54,9 @@ class Stopped:
 
     def stages(self, column: int, share: float) -> np.ndarray:
         """Return the stage (n,) before which each row stops, at a cost weight between two of those fitted."""
-        if column < 0:
+        if column < 0 or self.loss.shape[1] == 1:  # nothing is bought, or everything is free
             return np.zeros(len(self.loss), dtype=np.int64)
-        if share == 1.0:  # cost weight 0
+        if share > 1.0:  # cost weight 0
             return np.full(len(self.loss), self.loss.shape[1] - 1)
         high = self.advantage[:, :, min(column + 1, self.advantage.shape[2] - 1)]
         stops = (1.0 - share) * self.advantage[:, :, column] + share * high <= 0

@@ -14,6 +14,7 @@ from thrifty.models.growing.losses import LogLoss, Loss, SoftmaxLoss, SquaredErr
 
 MAX_BINS = 254
 STATE_BINS = 64  # of the features that describe a state
+UNUSED_CODES = 1000  # between the largest code of a category and the code of NaN
 NO_COSTS = np.zeros((1, 1))
 
 
@@ -162,7 +163,8 @@ def missing_values(X: np.ndarray, categorical: np.ndarray) -> np.ndarray:
     occurs = np.isnan(X).any(axis=0)
     with_categories = occurs & categorical
     fill = np.where(occurs, np.inf, np.nan)
-    fill[with_categories] = np.nan_to_num(np.nanmax(X[:, with_categories], axis=0, initial=0.0)) + 1.0
+    largest = np.nan_to_num(np.nanmax(X[:, with_categories], axis=0, initial=0.0))
+    fill[with_categories] = largest + UNUSED_CODES  # so that a new category is not taken for NaN
     return fill
 
 
