@@ -197,7 +197,7 @@ def advantage(policy, stops, stage, column, rest, x, bought, group, gain):
     """Return the advantage of going on, interpolated between two cost weights; at a cost weight of 0 it is infinite."""
     if column == NOTHING:
         return -math.inf
-    if rest == 1.0:
+    if rest > 1.0:  # cost weight 0
         return math.inf
     of_weights = sums(stops.stages[stage], described(policy, x, bought, group, gain))
     return (1.0 - rest) * of_weights[column] + rest * of_weights[column + 1]

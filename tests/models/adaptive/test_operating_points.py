@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from reference.adaptive import spend_bound
+from thrifty.kernels.adaptive import EVERYTHING
 from thrifty.models.adaptive.operating_points import BATCH_SHARE, OperatingCurve
 from thrifty.models.adaptive.policy import position_among
 from thrifty.models.adaptive.stopping import Stopped
@@ -141,10 +142,11 @@ def test_the_position_of_a_cost_weight():
     assert position_among(WEIGHTS, 0.5) == (1, 0.0)
     assert position_among(WEIGHTS, 0.02) == (3, 0.0)
     assert position_among(WEIGHTS, 0.005) == pytest.approx((3, 0.75))
-    assert position_among(WEIGHTS, 0.0) == (3, 1.0)
+    assert position_among(WEIGHTS, 0.0) == (3, EVERYTHING)
+    assert position_among(WEIGHTS, np.nextafter(0.5, 1.0))[1] != EVERYTHING
 
 
-@given(st.floats(0.0, 2.0))
+@given(st.floats(0.0, 2.0, exclude_min=True))
 def test_a_cost_weight_is_found_again_at_its_position(cost_weight):
     column, share = position_among(WEIGHTS, cost_weight)
     high, low = WEIGHTS[column : column + 2]

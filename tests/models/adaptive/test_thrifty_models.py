@@ -499,3 +499,42 @@ def test_declared_factors_are_bought_together():
     np.testing.assert_array_equal(bought.acquired[:, 0], bought.acquired[:, 3])
     assert set(bought.spend.tolist()) <= {0.0, 2.0, 3.0, 4.0}
     assert bought.spend.mean() >= 1.9
+
+
+# Unusual data
+
+
+def test_free_columns_do_not_crowd_out_the_others():
+    X = np.random.default_rng(0).normal(size=(400, 12))
+    y = X[:, 10] + X[:, 11] > 0
+    model = ThriftyClassifier(costs=[0.0] * 10 + [1.0, 1.0], cost_weight=0.0, n_rounds=0, **FAST).fit(X, y)
+    assert model.score(X, y) > 0.85
+
+
+def test_everything_may_be_free():
+    X, y = threshold_problem(2)
+    model = ThriftyClassifier(costs=[0.0, 0.0], **FAST).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert (model.spend(X) == 0).all()
+
+
+def test_repeated_rows_are_in_several_folds():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, size=(1000, 2)).astype(float)
+    y = np.where(random.random(1000) < 0.1, 1 - X[:, 0], X[:, 0])
+    loss = ThriftyClassifier(n_rounds=0, **FAST).fit(X, y).curve_.loss
+    assert loss[0] == pytest.approx(np.log(2), abs=0.01)
+    assert loss[-1] == pytest.approx(0.325, abs=0.05)  # the entropy of a share of 0.1
+
+
+def test_a_new_category_is_not_taken_for_a_missing_one():
+    random = np.random.default_rng(0)
+    codes = random.integers(0, 4, size=600).astype(float)
+    y = (codes == 3).astype(int)
+    missing = random.random(600) < 0.3
+    codes[missing], y[missing] = np.nan, 1
+    X = np.column_stack([codes, random.normal(size=600)])
+    model = ThriftyClassifier(categorical_features=[0], cost_weight=0.0, n_rounds=0, **FAST).fit(X, y)
+    unseen, absent = model.predict_proba([[4.0, 0.0], [np.nan, 0.0]])[:, 1]
+    assert absent > 0.9
+    assert unseen < absent

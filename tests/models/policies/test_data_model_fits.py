@@ -6,6 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from thrifty import CostModel
+from thrifty.models.distinct_rows import assign_folds, distinct_rows
 from thrifty.models.factors import Factors
 from thrifty.models.policies.data_model_fits import (
     draw_masks,
@@ -15,7 +16,6 @@ from thrifty.models.policies.data_model_fits import (
     select_by_loss,
     with_masked_copies,
 )
-from thrifty.models.distinct_rows import assign_folds, distinct_rows
 from thrifty.models.policies.tasks import Classification
 from thrifty.models.rows import Rows
 
