@@ -25,7 +25,8 @@ from thrifty.kernels.adaptive import (
 from thrifty.models.adaptive.policy import packed
 
 CAPS = [0.0, 3.0, 6.0, 9.0, 12.0, 20.0, np.inf]
-POINTS = [
+# Column of cost weights, and share of the next one
+POINTS = [(0, 0.0), (0, 0.6), (1, 0.3), (1, 1.0), (1, EVERYTHING), (NOTHING, 0.0)]
     (0, 0.0),
     (0, 0.6),
     (1, 0.3),
