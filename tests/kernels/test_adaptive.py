@@ -27,13 +27,6 @@ from thrifty.models.adaptive.policy import packed
 CAPS = [0.0, 3.0, 6.0, 9.0, 12.0, 20.0, np.inf]
 # Column of cost weights, and share of the next one
 POINTS = [(0, 0.0), (0, 0.6), (1, 0.3), (1, 1.0), (1, EVERYTHING), (NOTHING, 0.0)]
-    (0, 0.0),
-    (0, 0.6),
-    (1, 0.3),
-    (1, 1.0),
-    (1, EVERYTHING),
-    (NOTHING, 0.0),
-]  # column of cost weights, and share of the next one
 KINDS = [(1, False), (4, False), (1, True)]  # number of scores, and whether they are predicted numbers
 CASES = [(seed, *KINDS[seed % 3]) for seed in range(9)]
 ERRORS = np.array([[0.0, 3.0, 1.0, 4.0], [9.0, 0.0, 2.0, 3.0], [5.0, 1.0, 0.0, 1.0], [7.0, 2.0, 2.0, 0.0]])
