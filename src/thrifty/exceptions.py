@@ -5,6 +5,7 @@ Each message says what is wrong (name and value), what was expected, and what to
     ThriftyError
     ├── CostError(ValueError)            a price, a bundle or a file of prices is not valid
     ├── SessionError(RuntimeError)       a session received a call or a value that it did not ask for
+    ├── SourceError(RuntimeError)        a source of features is not declared well, or failed
     ├── ModelFileError(ValueError)       a model cannot be saved, or a model file is not valid or not trusted
     ├── DatasetNotFoundError(OSError)    a data set is not part of the package and not in the folder THRIFTY_DATA
     └── MissingExtraError(ImportError)   an optional dependency is not installed
@@ -21,6 +22,10 @@ class CostError(ThriftyError, ValueError):
 
 class SessionError(ThriftyError, RuntimeError):
     """A session received a call or a value that it did not ask for."""
+
+
+class SourceError(ThriftyError, RuntimeError):
+    """A source of features is not declared well, does not fit the model, or failed."""
 
 
 class ModelFileError(ThriftyError, ValueError):

@@ -1,0 +1,1 @@
+"""Where features come from: functions, tables, databases and web services."""
