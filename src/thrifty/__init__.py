@@ -3,6 +3,7 @@
     CostModel      cost of acquiring a set of features
     estimator      learns which features to acquire for which rows, and what to predict
     Session        acquisition of one row: it asks for features, takes their values, and ends with a prediction
+    Engine         drives sessions against real feature sources: functions, databases, web services
 
 Names are imported on first use, so that ``import thrifty`` is fast.
 """
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from thrifty.exceptions import MissingExtraError as MissingExtraError
     from thrifty.exceptions import ModelFileError as ModelFileError
     from thrifty.exceptions import SessionError as SessionError
+    from thrifty.exceptions import SourceError as SourceError
     from thrifty.exceptions import ThriftyError as ThriftyError
     from thrifty.models.acquisition import Acquisition as Acquisition
     from thrifty.models.adaptive.thrifty_models import ThriftyClassifier as ThriftyClassifier
@@ -66,6 +68,9 @@ if TYPE_CHECKING:
     from thrifty.persistence import load as load
     from thrifty.persistence import read_manifest as read_manifest
     from thrifty.persistence import save as save
+    from thrifty.runtime.engine import Engine as Engine
+    from thrifty.runtime.sources.function import source as source
+    from thrifty.runtime.trace import Result as Result
     from thrifty.tuning.budget_search import BudgetSearchCV as BudgetSearchCV
 
 __version__ = "0.1.0"
@@ -78,6 +83,7 @@ _HOMES = {
         "MissingExtraError",
         "ModelFileError",
         "SessionError",
+        "SourceError",
         "ThriftyError",
     ],
     "models.acquisition": ["Acquisition"],
@@ -110,10 +116,13 @@ _HOMES = {
     "models.expected_cost.criterion": ["CSTCCriterion", "cstc_criterion"],
     "models.expected_cost.cstc": ["CSTCClassifier", "CSTCRegressor"],
     "persistence": ["Manifest", "load", "read_manifest", "save"],
+    "runtime.engine": ["Engine"],
+    "runtime.sources.function": ["source"],
+    "runtime.trace": ["Result"],
     "tuning.budget_search": ["BudgetSearchCV"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("costs", "datasets", "exceptions", "metrics", "persistence", "plots", "testing", "tuning")
+_SUBMODULES = ("costs", "datasets", "exceptions", "metrics", "persistence", "plots", "runtime", "testing", "tuning")
 
 __all__ = [
     "ASTCClassifier",
@@ -145,6 +154,7 @@ __all__ = [
     "DynamicSelectionClassifier",
     "DynamicSelectionRegressor",
     "EarlyExitRanker",
+    "Engine",
     "Forest",
     "GreedyMiserClassifier",
     "GreedyMiserRanker",
@@ -154,9 +164,11 @@ __all__ = [
     "ModelFileError",
     "Outline",
     "Promise",
+    "Result",
     "Run",
     "Session",
     "SessionError",
+    "SourceError",
     "StaticSelectionClassifier",
     "StaticSelectionRegressor",
     "Stop",
@@ -172,6 +184,7 @@ __all__ = [
     "read_manifest",
     "save",
     "simulate_stst",
+    "source",
 ]
 
 

@@ -207,7 +207,7 @@ class TraceFile:
 
     def __init__(self, path: str | PathLike[str]):
         self._lock = Lock()
-        self._file = Path(path).open("a", encoding="utf-8")
+        self._file = Path(path).open("a", encoding="utf-8")  # noqa: SIM115  it stays open until close
 
     def __call__(self, result: Result) -> None:
         """Write a result as one line."""

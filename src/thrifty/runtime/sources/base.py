@@ -1,7 +1,7 @@
 """The contract of a source: it returns the values of its features for some keys, in one call.
 
-A source provides one or more features. One call returns all of them, so a bundle is one source. A call may serve several
-keys at once, if `max_batch` allows it.
+A source provides one or more features. One call returns all of them, so a bundle is one source. A call may serve
+several keys at once, if `max_batch` allows it.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ Record = Mapping[str, Any]
 TYPES = (float, int, bool, str)
 
 
-class Source(ABC):
+class Source:
     """What every source declares. Derive a source from `AsyncSource` or from `BlockingSource`.
 
     Parameters
@@ -78,7 +78,7 @@ class Source(ABC):
         return f"{type(self).__name__}({self.name!r}, provides={list(self.features)})"
 
 
-class AsyncSource(Source):
+class AsyncSource(Source, ABC):
     """A source whose calls are awaited on the event loop."""
 
     @abstractmethod
@@ -96,7 +96,7 @@ class AsyncSource(Source):
         """
 
 
-class BlockingSource(Source):
+class BlockingSource(Source, ABC):
     """A source whose calls block, so that the engine makes them in a thread."""
 
     @abstractmethod
