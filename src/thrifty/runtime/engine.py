@@ -93,7 +93,7 @@ class Engine:
     ...     return [dict(zip(heart.names, heart.X[key])) for key in keys]
     >>> with Engine(model, [record]) as engine:
     ...     result = engine.predict(17)
-    >>> result.spend == model.spend(heart.X[17:18])[0], result.degraded
+    >>> bool(result.spend == model.spend(heart.X[17:18])[0]), result.degraded
     (True, False)
     """
 
