@@ -51,8 +51,8 @@ def test_it_counts_exits_spend_and_bought_columns(heart, tree):
     assert reference.n_rows == len(heart.X)
     assert reference.exits == {k: int((acquisition.exit == k).sum()) for k in set(acquisition.exit.tolist())}
     assert (reference.mean_spend, reference.largest_spend) == (acquisition.spend.mean(), acquisition.spend.max())
-    for j, name in enumerate(tree._feature_ids()):
-        assert reference.columns[str(name)].n_bought == acquisition.acquired[:, j].sum()
+    for j, name in enumerate(heart.names):
+        assert reference.columns[name].n_bought == acquisition.acquired[:, j].sum()
 
 
 def test_a_cap_changes_what_rows_buy(heart, tree):
@@ -102,10 +102,10 @@ def test_a_column_that_no_row_bought_has_no_counts(heart):
     assert 0 in bought
 
 
-def test_columns_without_names_are_numbered():
+def test_columns_without_names_are_named_as_sources_name_them():
     X = np.random.default_rng(0).normal(size=(100, 2))
     model = CostWeightedL1Regressor(cost_weight=1e-6).fit(X, X.sum(axis=1))
-    assert list(Reference.of(model, X).columns) == ["0", "1"]
+    assert list(Reference.of(model, X).columns) == ["x0", "x1"]
 
 
 def test_a_search_is_measured_by_its_best_model(heart):

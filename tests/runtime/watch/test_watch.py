@@ -13,6 +13,7 @@ import pytest
 from thrifty import ASTCClassifier, BudgetSearchCV, CostModel, TableModel, ThriftyClassifier
 from thrifty.datasets import load_heart
 from thrifty.runtime import Call, Result, Step, Trace
+from thrifty.runtime.sources.catalog import column_names
 from thrifty.runtime.watch import PromiseWarning, Reference, Watch
 from thrifty.runtime.watch.promised import Promised
 
@@ -54,9 +55,9 @@ def warned(watch, results):
 
 def results_of(model, X):
     """Return the results that an engine would give for rows."""
-    outcome, names = model.acquire(X), list(model._feature_ids())
+    outcome, names = model.acquire(X), list(column_names(model).values())
     for i, bought in enumerate(outcome.acquired):
-        values = {str(names[j]): X[i, j] for j in np.flatnonzero(bought)}
+        values = {names[j]: X[i, j] for j in np.flatnonzero(bought)}
         yield result(float(outcome.spend[i]), int(outcome.exit[i]), values=values)
 
 
@@ -141,7 +142,7 @@ def test_rows_like_those_of_the_reference_are_no_drift(tree, heart, reference):
 def test_a_column_that_changed_is_reported_once(tree, heart, reference):
     rows = np.random.default_rng(1).choice(len(heart.X), 1000)
     X = heart.X[rows].copy()
-    names = [str(each) for each in tree._feature_ids()]
+    names = list(column_names(tree).values())
     column = names.index(max(reference.columns.values(), key=lambda each: each.n_bought).name)
     X[:, column] = X[:, column] * 10.0 + 100.0  # another unit
     watch = Watch(tree, reference, window=250)

@@ -17,6 +17,7 @@ from scipy.sparse import issparse
 
 from thrifty.exceptions import SourceError
 from thrifty.replacing import replacing
+from thrifty.runtime.sources.catalog import column_names
 from thrifty.runtime.trace import plain
 
 FORMAT, VERSION = "thrifty reference", 1
@@ -32,7 +33,7 @@ class ColumnReference:
     Attributes
     ----------
     name : str
-        The name of the column, or its position if the columns have no names.
+        The name of the column; "x0", "x1", ... if the columns of the model have no names.
     kind : {"number", "boolean", "date", "category"}
         How values are read. A date is compared as days since 1970.
     edges : tuple of float
@@ -291,7 +292,7 @@ def _columns_of_numbers(model: Any, X: Any, acquired: np.ndarray) -> list[Column
     table = table.tocsc() if issparse(table) else table
     return [
         ColumnReference.of_numbers(name, "number", _dense(table[:, j])[acquired[:, j]])
-        for j, name in enumerate(map(str, model._feature_ids()))
+        for j, name in enumerate(column_names(model).values())
     ]
 
 
@@ -301,14 +302,15 @@ def _columns_of_table(model: Any, X: Any, acquired: np.ndarray) -> list[ColumnRe
     from thrifty.models.tables.columns import as_texts, columns_of
 
     encoder, derived = model.encoder_, model._checked(X).derived
+    columns = zip(column_names(model).values(), columns_of(checked_table(model, X, reset=False)), strict=True)
     measured = []
-    for j, raw in enumerate(columns_of(checked_table(model, X, reset=False))):
-        field, bought = encoder.fields_[j], acquired[:, j]
-        if field.kind == CATEGORY:
-            measured.append(ColumnReference.of_levels(str(field.name), as_texts(raw[bought])))
+    for j, (name, raw) in enumerate(columns):
+        kind, bought = encoder.fields_[j].kind, acquired[:, j]
+        if kind == CATEGORY:
+            measured.append(ColumnReference.of_levels(name, as_texts(raw[bought])))
         else:
             numbers = derived[bought, np.searchsorted(encoder.source_, j)]
-            measured.append(ColumnReference.of_numbers(str(field.name), field.kind, numbers))
+            measured.append(ColumnReference.of_numbers(name, kind, numbers))
     return measured
 
 

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 from thrifty.models.parameters import is_number, is_whole
+from thrifty.runtime.sources.catalog import column_names
 from thrifty.runtime.trace import Result, plain
 from thrifty.runtime.watch.confidence import ConfidenceSequence
 from thrifty.runtime.watch.drift import EXITS, Drift, DriftTest
@@ -249,9 +250,7 @@ def _drift_message(model: str, found: list[Drift]) -> str:
 
 
 def _refuse_other_columns(model: Any, reference: Reference) -> None:
-    columns = list(map(str, model._feature_ids()))
-    if set(reference.columns) != set(columns):
-        odd = sorted(set(reference.columns) ^ set(columns))
+    if odd := sorted(set(reference.columns) ^ set(column_names(model).values())):
         raise ValueError(
             f"Watch: the reference and the model do not have the same columns; only one of them has {odd[:5]}. "
             "Make the reference with Reference.of(model, X)."
