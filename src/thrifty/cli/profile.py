@@ -73,7 +73,7 @@ def read_keys(path: Path, column: str | None, limit: int) -> list[Any]:
     with open_table(path) as table:
         table.refuse_unknown(key=column)
         if column is None and len(table.names) > 1:
-            raise ValueError(f"{path}: the table has the columns {quoted(table.names)}. Pass the one with --key.")
+            raise ValueError(f"{path}: the table has the columns {quoted(table.names)}. Pass --key with one of them.")
         name = column or table.names[0]
         texts: list[Any] = []
         for chunk in table.chunks([name]):

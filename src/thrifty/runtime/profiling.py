@@ -233,10 +233,10 @@ async def _call(source: Source, key: Any) -> _Measured:
         async with asyncio.timeout(source.timeout):
             returned = await _returned(source, key)
     except (Exception, SystemExit) as exception:
-        error = f"{type(exception).__name__}: {exception}".removesuffix(": ")
+        error = f"{type(exception).__name__} ({exception})".removesuffix(" ()")
     elapsed = perf_counter() - start
     if not error and source.timeout is not None and elapsed > source.timeout:
-        error = f"TimeoutError: the call took {elapsed:.3g} s, but its timeout is {source.timeout:g} s"
+        error = f"the call took {elapsed:.3g} s, but its timeout is {source.timeout:g} s"
     if not error:
         record, error = _checked(source, key, returned)
     return _Measured(1000 * elapsed, shorten(error), record is None and not error)
@@ -264,7 +264,7 @@ def _refuse_useless(profile: Profile) -> None:
     calls = f"all {profile.n_calls} calls" if profile.n_calls > 1 else "its only call"
     if profile.n_failures == profile.n_calls:
         raise SourceError(
-            f"source {profile.source!r} failed in {calls}, so its latency is unknown ({profile.error.rstrip('.')}). "
+            f"source {profile.source!r} failed in {calls}, so its latency is unknown: {profile.error.rstrip('.')}. "
             "Repair the source, or remove it."
         )
     if profile.n_unknown + profile.n_failures == profile.n_calls:

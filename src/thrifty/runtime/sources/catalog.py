@@ -273,7 +273,7 @@ def _line(error: BaseException, file: str) -> str:
 def _reason(error: BaseException) -> str:
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     message = shorten(text).removesuffix(".")
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return f"{type(error).__name__} ({message})" if message else type(error).__name__
 
 
 def _bought(stage: Stage) -> Iterator[str]:

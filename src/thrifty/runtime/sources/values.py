@@ -168,7 +168,10 @@ def _number(value: Any) -> float:
 
 
 def _whole(value: Any) -> int:
-    if not _is_number(value) or _number(value) != math.floor(value):
+    if not _is_number(value):
+        raise ValueError(f"{format_value(value)} is not a whole number")
+    _number(value)  # refuses infinity, which has no floor
+    if value != math.floor(value):
         raise ValueError(f"{format_value(value)} is not a whole number")
     return int(value)
 
