@@ -22,6 +22,7 @@ VALUES = {
     "Promise",
     "Manifest",
     "Outline",
+    "Result",
 }  # users do not make them
 WRAPPERS = {"BudgetSearchCV", "TableModel"}
 

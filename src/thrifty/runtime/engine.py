@@ -218,17 +218,14 @@ class Engine:
         began = clock()
         deadline = math.inf if self._deadline is None else began + self._deadline
         rows = self._rows(list(keys), cap)
-        ended = [0.0] * len(rows)
-        waiting: list[int] = list(range(len(rows)))
-        while waiting := await self._advanced(rows, waiting, ended, clock, began):
+        results: dict[int, Result] = {}
+        waiting = list(range(len(rows)))
+        while waiting := await self._advanced(rows, waiting, results, began):
             await self._dispatcher.deliver([rows[i] for i in waiting], began, deadline)
             for i in waiting:
                 rows[i].receive(clock() - began)
                 self._refuse_failure(rows[i])
-        results = [self._result(row, elapsed) for row, elapsed in zip(rows, ended, strict=True)]
-        for result in results:
-            self._tell(result)
-        return results
+        return [results[i] for i in range(len(rows))]
 
     def health(self) -> Health:
         """Return whether the promise of the model still holds, whether rows have changed, and the state of sources.
@@ -296,17 +293,18 @@ class Engine:
         ]
 
     async def _advanced(
-        self, rows: list[Row], waiting: list[int], ended: list[float], clock: Callable[[], float], began: float
+        self, rows: list[Row], waiting: list[int], results: dict[int, Result], began: float
     ) -> list[int]:
-        """Advance rows to their next step, and return those that have one; other tasks get a turn in between."""
-        going_on = []
+        """Advance rows to their next step. Return those that have one, and add the results of the others."""
+        clock, going_on = asyncio.get_running_loop().time, []
         for turn, i in enumerate(waiting, start=1):
             if rows[i].advance():
                 going_on.append(i)
             else:
-                ended[i] = clock() - began
+                results[i] = self._result(rows[i], clock() - began)
+                self._tell(results[i])
             if turn % ROWS_AT_A_TIME == 0:
-                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # other tasks get a turn
         return going_on
 
     def _refuse_failure(self, row: Row) -> None:

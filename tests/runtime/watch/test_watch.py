@@ -65,18 +65,22 @@ def results_of(model, X):
 
 
 def test_promises_of_searches_and_of_operating_points(search, adaptive, heart):
-    promise = search.promise_
-    assert Promised.by(search.best_estimator_) == Promised(promise.spend_bound, 200.0, 40.0, "CAD")
-    total = adaptive.cost_model_.total
-    assert Promised.by(adaptive) == Promised(adaptive.spend_bound_, total, 50, "CAD")
+    assert search.promise_.spend_bound < 40.0
+    assert Promised.by(search.best_estimator_) == Promised(40.0, 200.0, 40.0, "CAD")
+    assert Promised.by(adaptive) == Promised(50, adaptive.cost_model_.total, 50, "CAD")
     cheaper = adaptive.at_budget(10)
-    assert Promised.by(cheaper).spend == cheaper.spend_bound_ <= 10
-    assert Watch(search).health().promised == promise.spend_bound
+    assert Promised.by(cheaper).spend == 10 >= cheaper.spend_bound_
+    assert Watch(search).health().promised == 40.0
+
+
+def test_without_a_budget_the_bound_is_the_promise(heart):
+    model = ThriftyClassifier(costs=heart.costs, cost_weight=0.003, random_state=0).fit(heart.X, heart.y)
+    assert Promised.by(model).spend == model.spend_bound_
 
 
 def test_a_table_model_promises_what_its_estimator_does(adaptive):
     table = SimpleNamespace(estimator_=adaptive, promise_=None, cap=30.0, cost_model_=adaptive.cost_model_)
-    assert Promised.by(table) == Promised(adaptive.spend_bound_, 30.0, 50, "CAD")
+    assert Promised.by(table) == Promised(50, 30.0, 50, "CAD")
 
 
 def test_a_model_without_a_promise_is_not_tested(tree, heart):
@@ -98,7 +102,7 @@ def test_the_largest_spend_allows_for_evaluation():
 
 def test_too_much_spend_is_reported_once(search):
     watch = Watch(search)
-    promised = search.promise_.spend_bound
+    promised = search.promise_.budget
     assert warned(watch, [result(0.9 * promised)] * 300) == []
     (message,) = warned(watch, [result(3.0 * promised)] * 2000)
     health = watch.health()

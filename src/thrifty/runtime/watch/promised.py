@@ -34,8 +34,8 @@ class Promised:
         """Return what a fitted model promised; None if it promised nothing.
 
         A model that a search chose has a `Promise`, with an upper confidence bound on the mean spend of new rows. A
-        `ThriftyClassifier` or `ThriftyRegressor` has such a bound for its operating point. A promise without a bound
-        is its budget.
+        `ThriftyClassifier` or `ThriftyRegressor` has such a bound for its operating point. The promise is the budget
+        that the user asked for, or this bound if there is no budget, or if the bound exceeds it.
 
         Parameters
         ----------
@@ -51,9 +51,10 @@ class Promised:
         inner = getattr(model, "estimator_", model)
         made_by, bound = (inner, "spend_bound_") if promise is None else (promise, "spend_bound")
         budget = getattr(made_by, "budget", None)
-        spend = getattr(made_by, bound, budget)
-        if spend is None:
+        known = [each for each in (getattr(made_by, bound, None), budget) if each is not None]
+        if not known:
             return None
+        spend = max(known)
         largest = _largest_spend(model, promise, float(spend), reference)
         return cls(float(spend), largest, budget, model.cost_model_.unit)
 
