@@ -217,7 +217,7 @@ class SQLSource(BlockingSource):
             "of keys, or :key alone for one key. Write a colon that is not a parameter as \\:."
         )
 
-    def _made_engine(self, url: str | URL) -> Engine:
+    def _made_engine(self, url: Any) -> Engine:
         sqlalchemy = _sqlalchemy()
         try:
             parsed = sqlalchemy.make_url(url)
