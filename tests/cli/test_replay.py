@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty import ThriftyClassifier, load, save
+from thrifty import ASTCClassifier, ThriftyClassifier, load, save
 from thrifty.runtime import Call, Reference, Result, Step, Trace, TraceFile
 
 THRIFTY = Path(sys.executable).with_name("thrifty")
@@ -45,11 +45,13 @@ def test_a_process_of_its_own_replays_what_the_model_answers(folder, models, hea
     assert "Written to rows.csv." in done.stdout
 
 
-def test_values_that_the_traces_lack_leave_bounds(folder, models, heart, thrifty):
-    acquisition = load(models / "heart.thrifty").acquire(heart.X[:60])
+def test_values_that_the_traces_lack_leave_bounds(folder, heart, thrifty):
+    tree = ASTCClassifier(costs=heart.costs, max_depth=3, node_budget=[4, 10, 100], overflow="skip")
+    path = save(tree.fit(heart.X, heart.frame["diagnosis"].to_numpy()), "tree.thrifty")
+    acquisition = tree.acquire(heart.X[:60])
     rare = heart.X.columns[np.argmin(np.where(acquisition.acquired.any(axis=0), acquisition.acquired.sum(axis=0), 99))]
     write_traces("part.jsonl", heart.X[:60], without=[rare])
-    done = thrifty("replay", "part.jsonl", "--model", models / "heart.thrifty", "--json", "-o", "rows.jsonl")
+    done = thrifty("replay", "part.jsonl", "--model", path, "--json", "-o", "rows.jsonl")
     found = json.loads(done.out)
     assert (found["rows"], found["unit"]) == (60, "CAD")
     assert 0 < found["known_rows"] == 60 - acquisition.acquired[:, heart.X.columns == rare].sum() < 60
@@ -58,7 +60,7 @@ def test_values_that_the_traces_lack_leave_bounds(folder, models, heart, thrifty
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text().splitlines()]
     assert {tuple(row["unknown"]) for row in rows} == {(), (rare,)}
     assert all((row["prediction"] is None) == bool(row["unknown"]) for row in rows)
-    shown = thrifty("replay", "part.jsonl", "--model", models / "heart.thrifty")
+    shown = thrifty("replay", "part.jsonl", "--model", path)
     assert "On all rows: 50 CAD on average as recorded, between " in shown.out
 
 
