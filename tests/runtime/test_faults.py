@@ -228,6 +228,42 @@ def test_one_row_of_a_batch_may_fail_alone(astc):
     assert all(result.spend == spend[i] for i, result in enumerate(results) if not result.degraded)
 
 
+def test_a_bad_key_in_a_batch_fails_alone(astc):
+    calls = []
+
+    @source(provides=NAMES, batch=True)
+    def record(keys):
+        calls.append(len(keys))
+        if 237 in keys:
+            raise LookupError(237)
+        return HEART.X[list(keys)].tolist()
+
+    with Engine(astc, [record]) as engine:
+        results = engine.predict_many(list(FRESH))
+        assert engine.health().sources == {"record": "closed"}
+    assert [result.key for result in results if result.degraded] == [237]
+    assert len(calls) <= 1 + 2 * np.ceil(np.log2(len(FRESH)))
+    spend = astc.spend(HEART.X[FRESH])
+    assert all(result.spend == spend[i] for i, result in enumerate(results) if not result.degraded)
+
+
+def test_a_batch_of_a_source_that_is_down_ends_with_the_breaker(astc):
+    calls = []
+
+    @source(provides=NAMES, batch=True)
+    def record(keys):
+        calls.append(len(keys))
+        raise ConnectionError
+
+    with Engine(astc, [record], breaker_failures=5) as engine:
+        results = engine.predict_many(list(FRESH) * 20)
+        again = engine.predict_many(list(FRESH))
+    assert len(calls) < 25
+    assert {next(result.trace.calls).outcome for result in results} == {"failed"}
+    assert all(next(result.trace.calls).attempts > 0 for result in results)
+    assert {(next(result.trace.calls).outcome, result.spend) for result in again} == {("refused", 0.0)}
+
+
 def test_cancelled_work_leaves_no_task_and_no_call(astc):
     cancelled = []
 

@@ -41,6 +41,12 @@ class Reply(NamedTuple):
     started: float
     elapsed: float
 
+    def then(self, later: "Reply") -> "Reply":
+        """Return both calls as one; a refusal after a failure does not hide the failure."""
+        last = self if later.outcome == "refused" else later
+        attempts, ended = self.attempts + later.attempts, later.started + later.elapsed
+        return last._replace(attempts=attempts, started=self.started, elapsed=ended - self.started)
+
 
 class Concurrency:
     """How many calls may be under way at a time, and the threads in which blocking calls are made."""
@@ -104,6 +110,30 @@ class Caller:
         assert last is not None
         return Reply(last.records, last.outcome, last.error, attempts, began, clock() - began)
 
+    async def call_in_parts(self, keys: Sequence[Any], deadline: float) -> list[tuple[Sequence[Any], Reply]]:
+        """Call the source; if a call for several keys fails, call it for each half, so that a bad key fails alone.
+
+        Parameters
+        ----------
+        keys : sequence
+        deadline : float
+            The time of the event loop at which the calls are given up.
+
+        Returns
+        -------
+        list of (sequence, Reply)
+            The reply for each part of the keys.
+        """
+        reply = await self.call(keys, deadline)
+        if reply.outcome != "failed" or len(keys) == 1:
+            return [(keys, reply)]
+        middle = len(keys) // 2
+        parts = [
+            *await self.call_in_parts(keys[:middle], deadline),
+            *await self.call_in_parts(keys[middle:], deadline),
+        ]
+        return [(part, reply.then(later)) for part, later in parts]
+
     async def _attempt(self, keys: Sequence[Any], deadline: float) -> "_Attempt":
         clock = asyncio.get_running_loop().time
         semaphore = self._concurrency.semaphore()
@@ -129,6 +159,7 @@ class Caller:
                 if isinstance(self.source, AsyncSource):
                     returned, error = await self.source.fetch(keys), ""
                 else:
+                    assert isinstance(self.source, BlockingSource)
                     future = self._concurrency.threads.submit(_read, self.source, keys)
                     returned, error = await asyncio.wrap_future(future)
         except asyncio.CancelledError:
@@ -150,7 +181,10 @@ class Caller:
                 return _Attempt("ok", "", True, records)
         except Exception as exception:
             error = _text(exception)
-        self.breaker.failed()
+        if len(keys) == 1:
+            self.breaker.failed()
+        else:  # one bad key may be the reason; its parts will tell
+            self.breaker.released()
         return _Attempt("failed", error, made=True)
 
     def _too_late(self, limit: float, deadline: float, made: bool) -> "_Attempt":

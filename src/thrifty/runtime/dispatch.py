@@ -57,9 +57,10 @@ class Dispatcher:
         known = self._cached(source, rows)
         keys = [key for key in dict.fromkeys(row.key for row in rows) if key not in known]
         if keys:
-            brought = deliveries(source, keys, await caller.call(keys, deadline), began)
-            self._remember(source, brought)
-            known |= brought
+            for part, reply in await caller.call_in_parts(keys, deadline):
+                brought = deliveries(source, part, reply, began)
+                self._remember(source, brought)
+                known |= brought
         for row in rows:
             row.deliver(source, known[row.key])
 

@@ -116,7 +116,8 @@ class Row:
         now : float
             Seconds since the row began, for features that an earlier call brought.
         """
-        step, by_source = self._acquire, {}
+        step = self._acquire
+        by_source: dict[str, list[Feature]] = {}
         for feature in step.features:
             by_source.setdefault(self._columns.providers[feature].name, []).append(feature)
         called = {call.source for each in self.steps for call in each.calls}

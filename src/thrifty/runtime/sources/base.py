@@ -24,8 +24,7 @@ class Source:
     name : str, optional
         How traces, metrics and messages call the source; by default its first feature.
     cost : float, optional
-        The price of a call. The prices that a model was trained with decide what it buys; this one is compared with
-        them, and ``thrifty profile`` measures it.
+        The price of a call, for your own records. What a row is charged are the prices that its model was fitted with.
     max_batch : int or None, default=1
         How many keys a call may have; None for any number.
     timeout : float, optional
