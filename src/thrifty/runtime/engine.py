@@ -214,17 +214,13 @@ class Engine:
             In the order of the keys.
         """
         self._refuse_closed()
-        clock = asyncio.get_running_loop().time
-        began = clock()
+        began = asyncio.get_running_loop().time()
         deadline = math.inf if self._deadline is None else began + self._deadline
         rows = self._rows(list(keys), cap)
         results: dict[int, Result] = {}
         waiting = list(range(len(rows)))
         while waiting := await self._advanced(rows, waiting, results, began):
             await self._dispatcher.deliver([rows[i] for i in waiting], began, deadline)
-            for i in waiting:
-                rows[i].receive(clock() - began)
-                self._refuse_failure(rows[i])
         return [results[i] for i in range(len(rows))]
 
     def health(self) -> Health:
@@ -282,9 +278,7 @@ class Engine:
     def _rows(self, keys: list[Any], cap: Any) -> list[Row]:
         caps = list(cap) if np.ndim(cap) else [cap] * len(keys)
         if len(caps) != len(keys):
-            raise ValueError(
-                f"cap has {len(caps)} entries, but there are {len(keys)} keys. Pass one number, or one each."
-            )
+            raise ValueError(f"Engine: cap has {len(caps)} entries, but there are {len(keys)} keys. Pass one per key.")
         for key in keys:
             _refuse_unhashable(key)
         return [
@@ -298,7 +292,9 @@ class Engine:
         """Advance rows to their next step. Return those that have one, and add the results of the others."""
         clock, going_on = asyncio.get_running_loop().time, []
         for turn, i in enumerate(waiting, start=1):
-            if rows[i].advance():
+            goes_on = rows[i].advance(clock() - began)
+            self._refuse_failure(rows[i])
+            if goes_on:
                 going_on.append(i)
             else:
                 results[i] = self._result(rows[i], clock() - began)

@@ -86,13 +86,27 @@ class Row:
         self._charge_failures, self._redacted = charge_failures, redacted
         self._ledger = Ledger(columns.costs)
         self._deliveries: dict[str, Delivery] = {}
+        self._recorded: set[str] = set()  # sources whose call is in the trace
         self._asked: list[Feature] = []
         self._all_charged = True
         self.steps: list[Step] = []
         self.step: Acquire | Stop | None = None
 
-    def advance(self) -> bool:
-        """Ask the session for its next step that needs a feature; return False when it has ended."""
+    def advance(self, now: float) -> bool:
+        """Pass what was delivered to the session, and ask it for its next step that needs a feature.
+
+        Parameters
+        ----------
+        now : float
+            Seconds since the row began.
+
+        Returns
+        -------
+        bool
+            False when the session has ended.
+        """
+        if isinstance(self.step, Acquire):
+            self._receive(self.step, now)
         self.step = self._session.next()
         while isinstance(self.step, Acquire) and not self.step.features:  # evaluation of the model
             self.steps.append(Step((), self.step.cost, self.step.explanation, ()))
@@ -102,32 +116,12 @@ class Row:
 
     def sources_to_call(self) -> set[str]:
         """Return the names of the sources that the current step needs and that were not called for the row yet."""
-        return {self._columns.providers[feature].name for feature in self._acquire.features} - self._deliveries.keys()
+        assert isinstance(self.step, Acquire)
+        return {self._columns.providers[feature].name for feature in self.step.features} - self._deliveries.keys()
 
     def deliver(self, source: Source, delivery: Delivery) -> None:
         """Take what a call brought."""
         self._deliveries[source.name] = delivery
-
-    def receive(self, now: float) -> None:
-        """Pass the values of the current step to the session, and record its calls.
-
-        Parameters
-        ----------
-        now : float
-            Seconds since the row began, for features that an earlier call brought.
-        """
-        step = self._acquire
-        by_source: dict[str, list[Feature]] = {}
-        for feature in step.features:
-            by_source.setdefault(self._columns.providers[feature].name, []).append(feature)
-        called = {call.source for each in self.steps for call in each.calls}
-        unread = self._observe(step)
-        calls = tuple(
-            self._call(name, features, unread, now if name in called else None) for name, features in by_source.items()
-        )
-        names = tuple(self._columns.names[feature] for feature in step.features)
-        self.steps.append(Step(names, step.cost, step.explanation, calls))
-        self._asked += step.features
 
     @property
     def spend(self) -> float:
@@ -143,10 +137,20 @@ class Row:
         """The first call of the row that failed."""
         return next((call for step in self.steps for call in step.calls if call.outcome in FAILED), None)
 
-    @property
-    def _acquire(self) -> Acquire:
-        assert isinstance(self.step, Acquire)
-        return self.step
+    def _receive(self, step: Acquire, now: float) -> None:
+        """Pass the values of a step to the session, and record its calls."""
+        by_source: dict[str, list[Feature]] = {}
+        for feature in step.features:
+            by_source.setdefault(self._columns.providers[feature].name, []).append(feature)
+        unread = self._observe(step)
+        calls = tuple(
+            self._call(name, features, unread, now if name in self._recorded else None)
+            for name, features in by_source.items()
+        )
+        self._recorded |= by_source.keys()
+        names = tuple(self._columns.names[feature] for feature in step.features)
+        self.steps.append(Step(names, step.cost, step.explanation, calls))
+        self._asked += step.features
 
     def _value(self, feature: Feature) -> Any:
         delivery = self._deliveries[self._columns.providers[feature].name]
@@ -173,7 +177,10 @@ class Row:
         return unread
 
     def _call(self, source: str, features: list[Feature], unread: Mapping[Feature, str], now: float | None) -> Call:
-        """Charge some features of a source, and return the record of their call; `now` if there was none."""
+        """Charge some features of a source, and return the record of their call.
+
+        `now` is the time if an earlier call has brought the features, so that no call was made for this step.
+        """
         delivery = self._deliveries[source]
         names = {feature: self._columns.names[feature] for feature in features}
         problems = {
