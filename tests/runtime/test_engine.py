@@ -265,6 +265,14 @@ def test_many_rows_leave_turns_to_other_tasks(astc):
     assert isinstance(results[0], Result)
 
 
+def test_observers_see_rows_in_the_order_of_keys():
+    seen = []
+    with Engine(MODELS["miser"], everything().sources, on_result=seen.append) as engine:
+        results = engine.predict_many(list(FRESH))
+    assert len({len(result.trace.steps) for result in results}) > 1
+    assert seen == results
+
+
 def test_no_keys():
     with Engine(MODELS["astc"], everything().sources) as engine:
         assert engine.predict_many([]) == []
@@ -280,6 +288,9 @@ def test_no_keys():
         ({"concurrency": 0}, "concurrency is 0; expected a whole number above 0"),
         ({"redact": ["weight"]}, r"redact is \['weight'\]; expected names of features"),
         ({"on_result": [3]}, "on_result is 3; expected a callable"),
+        ({"deadline": "1"}, "deadline is '1'; expected seconds above 0"),
+        ({"cache": 5}, "cache is 5; expected a dict-like object"),
+        ({"charge_failures": "no"}, "charge_failures is 'no'; expected True or False"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, message):
@@ -291,6 +302,8 @@ def test_bad_keys_and_caps_are_refused(astc):
     with Engine(astc, everything().sources) as engine:
         with pytest.raises(ValueError, match="key is"):
             engine.predict({"id": 3})
+        with pytest.raises(ValueError, match="keys is 'abc'; expected a list of keys"):
+            engine.predict_many("abc")
         with pytest.raises(ValueError, match="cap has 2 entries, but there are 3 keys"):
             engine.predict_many([200, 201, 202], cap=[1, 2])
         with pytest.raises(ValueError, match="cap is -1"):

@@ -310,7 +310,34 @@ def test_closing_ends_what_is_under_way(astc):
     assert started.wait(5)
     engine.close()
     thread.join(5)
-    assert errors == ["CancelledError"]
+    assert errors == ["SourceError"]
+
+
+def test_an_observer_cannot_wait_for_its_own_engine(astc, caplog):
+    engine = Engine(astc, Counted(GROUPS).sources, on_result=lambda result: engine.predict(201))
+    with engine:
+        assert engine.predict(200).key == 200
+    assert "called a method of the same engine that waits" in caplog.text
+
+
+def test_closing_while_threads_predict_leaves_none_waiting(astc):
+    def predict_until_closed(engine):
+        try:
+            while True:
+                engine.predict(200)
+        except SourceError:
+            return
+
+    for _ in range(20):
+        engine = Engine(astc, Counted(GROUPS).sources)
+        threads = [threading.Thread(target=predict_until_closed, args=(engine,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.003)
+        engine.close()
+        for thread in threads:
+            thread.join(5)
+        assert not any(thread.is_alive() for thread in threads)
 
 
 def test_no_thread_is_left(astc):

@@ -40,9 +40,10 @@ class Breaker:
     @property
     def state(self) -> str:
         """Either "closed", "open" or "half-open"."""
-        if self._opened is None:
+        opened = self._opened  # another thread may change it
+        if opened is None:
             return "closed"
-        return "open" if self._clock() < self._opened + self.pause else "half-open"
+        return "open" if self._clock() < opened + self.pause else "half-open"
 
     def allows(self) -> bool:
         """Return whether a call may be made now; the caller must then report how it ended."""

@@ -1,4 +1,4 @@
-"""One call of a source, with its timeout, its retries and its circuit breaker. A call never raises: it replies."""
+"""One call of a source, with timeout, retries and circuit breaker. A failed call returns a Reply; it does not raise."""
 
 import asyncio
 import math
@@ -53,6 +53,7 @@ class Concurrency:
 
     def __init__(self, limit: int, threads: Executor):
         self.limit, self.threads = limit, threads
+        self.closed = False  # whether the threads have ended, so that no blocking call can be made
         self._by_loop: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
 
     def semaphore(self) -> asyncio.Semaphore:
@@ -146,7 +147,7 @@ class Caller:
             if clock() >= deadline:
                 return _Attempt("deadline", "the deadline passed before the call")
             if not self.breaker.allows():
-                return _Attempt("refused", f"not called, because the last {self.breaker.failures} calls failed")
+                return _Attempt("refused", "not called: the circuit breaker is open after failed calls")
             return await self._made(keys, min(deadline, clock() + self._timeout), deadline)
         finally:
             semaphore.release()
@@ -163,11 +164,15 @@ class Caller:
                     future = self._concurrency.threads.submit(_read, self.source, keys)
                     returned, error = await asyncio.wrap_future(future)
         except asyncio.CancelledError:
-            self.breaker.released()
             if _is_cancelled():
+                self.breaker.released()
                 raise
+            self.breaker.failed()
             return _Attempt("failed", "the source cancelled its own call", made=True)
         except (Exception, SystemExit) as exception:
+            if self._concurrency.closed:
+                self.breaker.released()
+                return _Attempt("failed", "the engine was closed", made=future is not None)
             if scope.expired():
                 return self._too_late(limit, deadline, made=future is None or not future.cancel())
             returned, error = None, _text(exception)
@@ -183,7 +188,7 @@ class Caller:
             error = _text(exception)
         if len(keys) == 1:
             self.breaker.failed()
-        else:  # one bad key may be the reason; its parts will tell
+        else:  # one bad key may be the reason; the calls for its halves show it
             self.breaker.released()
         return _Attempt("failed", error, made=True)
 

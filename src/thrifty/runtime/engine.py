@@ -16,6 +16,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from thrifty.exceptions import SourceError
+from thrifty.models.base import BudgetedEstimator
+from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.session import Stop
 from thrifty.runtime.breaker import Breaker
 from thrifty.runtime.calls import Caller, Concurrency
@@ -35,9 +37,9 @@ Observer = Callable[[Result], object]
 class Engine:
     """Predicts rows by key: it drives a session of the model, and fetches what the session asks for.
 
-    Sources are called only for features that the model asks for, at most once per row, and in parallel where a step
-    needs several. A source that fails makes its features unavailable for the rows concerned, and the model answers
-    without them.
+    Sources are called only for features that the model asks for, once per row unless a call fails, and in parallel
+    where a step needs several. A source that fails makes its features unavailable for the rows concerned, and the model
+    answers without them.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ class Engine:
     charge_failures : bool, default=True
         Whether a call that was made and failed is charged. A call that was not made is never charged.
     redact : bool or sequence of str, default=()
-        The features whose values are left out of traces; True for all.
+        The features whose values are left out of traces; True for all. They are not compared with `reference`.
     on_result : callable or sequence of callables, optional
         Called with each `Result`: `TraceFile`, `Metrics`, `Spans`, or your own function.
     reference : Reference or path-like, optional
@@ -115,15 +117,17 @@ class Engine:
         breaker_failures: int = 5,
         breaker_pause: float = 5.0,
     ):
-        _require(deadline is None or deadline > 0, "deadline", deadline, "seconds above 0, or None")
-        _require(timeout is None or timeout > 0, "timeout", timeout, "seconds above 0, or None")
-        _require(isinstance(retries, int) and retries >= 0, "retries", retries, "a whole number of at least 0")
+        for name, seconds in (("deadline", deadline), ("timeout", timeout)):
+            _require(seconds is None or (is_number(seconds) and seconds > 0), name, seconds, "seconds above 0, or None")
+        _require(is_whole(retries, 0), "retries", retries, "a whole number of at least 0")
         _require(on_failure in ("degrade", "raise"), "on_failure", on_failure, "'degrade' or 'raise'")
-        _require(
-            isinstance(concurrency, int) and concurrency >= 1, "concurrency", concurrency, "a whole number above 0"
-        )
-        _require(breaker_failures >= 1, "breaker_failures", breaker_failures, "a whole number above 0")
-        _require(breaker_pause >= 0, "breaker_pause", breaker_pause, "seconds of at least 0")
+        _require(cache is None or isinstance(cache, MutableMapping), "cache", cache, "a dict-like object, or None")
+        _require(is_whole(concurrency, 1), "concurrency", concurrency, "a whole number above 0")
+        _require(isinstance(charge_failures, bool), "charge_failures", charge_failures, "True or False")
+        _require(is_whole(breaker_failures, 1), "breaker_failures", breaker_failures, "a whole number above 0")
+        _require(is_number(breaker_pause) and breaker_pause >= 0, "breaker_pause", breaker_pause, "seconds from 0 on")
+        served = isinstance(model, BudgetedEstimator) or hasattr(model, "best_estimator_")
+        _require(served, "model", model, "a fitted estimator of thrifty, or a search with one")
         check_is_fitted(model)
         self.model = getattr(model, "best_estimator_", model)
         self.sources = Catalog.of(sources)
@@ -135,8 +139,8 @@ class Engine:
             reference = Reference.load(reference)
         self.watch = Watch(self.model, reference)
         self._observers: list[Observer] = [self.watch, *_as_list(on_result)]
-        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="thrifty-source")
-        shared = Concurrency(concurrency, self._threads)
+        self._threads = ThreadPoolExecutor(int(concurrency), thread_name_prefix="thrifty-source")
+        self._concurrency = shared = Concurrency(int(concurrency), self._threads)
         self._callers = {
             each.name: Caller(each, Breaker(breaker_failures, breaker_pause), shared, timeout, retries)
             for each in self.sources
@@ -214,6 +218,7 @@ class Engine:
             In the order of the keys.
         """
         self._refuse_closed()
+        _require(isinstance(keys, Iterable) and not isinstance(keys, str | bytes), "keys", keys, "a list of keys")
         began = asyncio.get_running_loop().time()
         deadline = math.inf if self._deadline is None else began + self._deadline
         rows = self._rows(list(keys), cap)
@@ -221,7 +226,10 @@ class Engine:
         waiting = list(range(len(rows)))
         while waiting := await self._advanced(rows, waiting, results, began):
             await self._dispatcher.deliver([rows[i] for i in waiting], began, deadline)
-        return [results[i] for i in range(len(rows))]
+        ordered = [results[i] for i in range(len(rows))]
+        for result in ordered:  # not when rows end: rows with few steps end first, so the watch would see sorted rows
+            self._tell(result)
+        return ordered
 
     def health(self) -> Health:
         """Return whether the promise of the model still holds, whether rows have changed, and the state of sources.
@@ -236,11 +244,14 @@ class Engine:
     # The end
 
     def close(self) -> None:
-        """Cancel what is under way, close the sources, and wait for their threads."""
+        """Cancel calls of `predict` and `predict_many`, close the sources, and wait for functions that block.
+
+        Await or cancel calls of `apredict` and `apredict_many` yourself before.
+        """
         if self._closed:
             return
-        self._closed = True
         self._loop.close(self._close_on_loop())
+        self._closed = self._concurrency.closed = True
         self._threads.shutdown(cancel_futures=True)
         for each in self.sources:
             each.close()
@@ -298,7 +309,6 @@ class Engine:
                 going_on.append(i)
             else:
                 results[i] = self._result(rows[i], clock() - began)
-                self._tell(results[i])
             if turn % ROWS_AT_A_TIME == 0:
                 await asyncio.sleep(0)  # other tasks get a turn
         return going_on

@@ -14,7 +14,7 @@ import numpy as np
 
 from thrifty.exceptions import SourceError
 
-MADE = ("ok", "missing", "failed", "timeout", "invalid")  # outcomes of calls that were made
+MADE = ("ok", "missing", "failed", "timeout", "invalid")  # outcomes of calls that reached their source
 FAILED = ("missing", "failed", "timeout", "invalid", "refused", "deadline")  # outcomes that degrade a row
 
 
@@ -37,11 +37,11 @@ class Call:
     started : float
         Seconds since the row began.
     elapsed : float
-        How many seconds the call took.
+        How many seconds the call took; 0 if an earlier call of the row had brought the features.
     attempts : int
-        How often it was tried; 0 if it was not made.
+        How often it was tried; 0 if no call was made for these features.
     n_rows : int
-        How many rows shared the call.
+        How many different keys the call had.
     error : str
         What went wrong; otherwise empty.
     values : dict or None

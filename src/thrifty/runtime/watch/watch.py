@@ -36,8 +36,8 @@ class Health:
     mean_spend : float or None
         Their mean spend; None before the first row.
     spend_interval : tuple of float, or None
-        Bounds on the expected spend of a row. Each holds at all times together with probability 1 - alpha. None if
-        the model promised nothing.
+        Bounds on the expected spend of a row. Each holds at all times together with probability 1 - alpha, if the
+        expected spend does not change; the lower can exceed the upper if it does. None if the model promised nothing.
     promised : float or None
         The mean spend that the model promised not to exceed.
     spend_broken : bool
@@ -98,8 +98,10 @@ class Watch:
 
     Spend: a confidence sequence bounds the expected spend of a row from below. If the bound exceeds the promise, the
     promise is broken. As long as no row is expected to spend more than promised, the probability that this is ever
-    reported is at most `alpha`, however long the watch runs. The promise of a model is itself an upper confidence
-    bound, measured at training, and it can be too small with the probability that was chosen there.
+    reported is at most `alpha`, however long the watch runs. The promise is the budget, or the upper confidence bound
+    on the spend that was measured at training, whichever is larger. The test is about all rows since the start: after
+    n rows that spent less, a change is found only after several times n further rows. Make a new watch from time to
+    time, such as every week.
 
     Drift: windows of rows are compared with the reference, by their exits and by the values of the columns that they
     bought. If nothing has changed, the probability that drift is ever reported is about `alpha` at most; see
@@ -231,9 +233,9 @@ def _spend_message(model: str, promised: Promised, mean: float, seen: Confidence
     budget = "" if promised.budget is None else f" (the budget is {amount(promised.budget)})"
     return (
         f"{model} promised a mean spend of at most {amount(promised.spend)} per row{budget}, but {seen.n_rows} rows "
-        f"spent {amount(mean)} on average, and the expected spend is between {amount(seen.lower)} and "
-        f"{amount(seen.upper)} (each bound with {1.0 - seen.alpha / 2.0:.4g} confidence at all times). Fit the model "
-        "again on recent rows, or pass a cap or a smaller budget."
+        f"spent {amount(mean)} on average, and the expected spend is at least {amount(seen.lower)} (with "
+        f"{1.0 - seen.alpha / 2.0:.4g} confidence at all times). Fit the model again on recent rows, or pass a cap or "
+        "a smaller budget."
     )
 
 
