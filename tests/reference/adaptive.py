@@ -21,10 +21,19 @@ class Trees(NamedTuple):
     score_of: Any
 
 
+class Linear(NamedTuple):
+    """Linear terms of bought columns: offset + slope * z, z = (x - centre) / width, limited to -3..3."""
+
+    centre: Any  # of each column
+    width: Any
+    slope: Any  # of each column and score
+    offset: Any
+
+
 class Policy(NamedTuple):
     """What a row is predicted from, what groups cost, and what a row buys next."""
 
-    phases: Any  # (largest number of groups, Trees that predict scores) of each phase; the last has no limit
+    phases: Any  # (largest number of groups, Trees that predict scores, Linear or None); the last has no limit
     gains: Trees  # of the candidates, and (last) of the default group
     groups: Any  # lists of columns
     units: Any  # the set of units that each group requires
@@ -83,16 +92,29 @@ def masked(policy, x, bought):
 
 def phase_of(policy, bought):
     """Return the first phase that allows so many groups, or the last phase."""
-    for phase, (largest, _) in enumerate(policy.phases):
+    for phase, (largest, _, _) in enumerate(policy.phases):
         if len(bought) <= largest:
             return phase
     return len(policy.phases) - 1
 
 
 def scores_of(policy, x, bought, phase=None):
-    """Return the scores of a row that has bought some groups, by the trees of its phase or of a given one."""
+    """Return the scores of a row that has bought some groups, by its phase or by a given one."""
     phase = phase_of(policy, bought) if phase is None else phase
-    return sums(policy.phases[phase][1], masked(policy, x, bought))
+    _, trees, linear = policy.phases[phase]
+    values = masked(policy, x, bought)
+    scores = sums(trees, values)
+    return scores if linear is None else [score + linear_sum(linear, values, k) for k, score in enumerate(scores)]
+
+
+def linear_sum(linear, values, k):
+    """Return the linear terms of score k; a value that is not finite has none."""
+    total = 0.0
+    for column, x in enumerate(values):
+        if math.isfinite(x):
+            z = (x - linear.centre[column]) / linear.width[column]
+            total += linear.offset[column][k] + linear.slope[column][k] * max(-3.0, min(3.0, z))
+    return total
 
 
 def spend(policy, bought):

@@ -25,6 +25,7 @@ NOTHING, UNAFFORDABLE = -1, -2  # instead of a group; NOTHING also instead of a 
 EVERYTHING = 2.0  # instead of a share, which is at most 1
 LOG_LOSS, SQUARED_LOSS, ERROR_COSTS = 0, 1, 2  # kinds of loss
 SMALLEST_PROBABILITY = 1e-12
+LIMIT = 3.0  # of a standardised value in the linear part of the scores
 NODE = np.dtype(
     [
         ("threshold", np.float64),
@@ -55,6 +56,11 @@ class Policy(NamedTuple):
     phase_start: np.ndarray  # (n_phases + 1,) the trees of a phase are phase_start[phase] : phase_start[phase + 1]
     phase_base: np.ndarray  # (n_phases, s) what the scores of a phase start from
     last_count: np.ndarray  # (n_phases,) the largest number of groups that a row has in a phase
+    centre: np.ndarray  # (d,) a bought value x that is finite adds
+    width: np.ndarray  # (d,) offset + slope * (x - centre) / width
+    slope: np.ndarray  # (n_phases, d, s) to the scores of a phase;
+    offset: np.ndarray  # (n_phases, d, s) (x - centre) / width is limited to -LIMIT..LIMIT
+    is_linear: np.ndarray  # (n_phases,) uint8, whether a phase has slopes and offsets
     gains: PackedForest  # expected decrease of the loss by each candidate, and (last) by the default group
     tree_start: np.ndarray  # (n_phases, G + 1) the trees of a phase that read columns of group g are
     trees: np.ndarray  # trees[tree_start[phase, g] : tree_start[phase, g + 1]]
@@ -139,11 +145,25 @@ def enter_phase(policy, state, phase):
     values, leaf, scores = state.values, state.leaf, state.scores
     state.counts[3] = phase
     scores[:] = policy.phase_base[phase]
+    if policy.is_linear[phase]:
+        for column in range(policy.fill.size):
+            add_linear(policy, state, phase, column)
     for tree in range(policy.phase_start[phase], policy.phase_start[phase + 1]):
         node = find_leaf(nodes, words, root[tree], values)
         leaf[tree] = node
         for k in range(value.shape[1]):
             scores[score_of[tree, k]] += value[node, k]
+
+
+@njit(cache=True, nogil=True)
+def add_linear(policy, state, phase, column):
+    """Add the linear terms of a column to the scores, if its value is known."""
+    x = state.values[column]
+    if np.isfinite(x):
+        z = (x - policy.centre[column]) / policy.width[column]
+        z = min(max(z, -LIMIT), LIMIT)
+        for k in range(state.scores.size):
+            state.scores[k] += policy.offset[phase, column, k] + policy.slope[phase, column, k] * z
 
 
 @njit(cache=True, nogil=True)
@@ -257,6 +277,9 @@ def read_group(policy, state, group, row):
     copy_values(policy, state, group, row)
     nodes, words, value, root, _, score_of = policy.predictor
     trees, leaf, scores, values, phase = policy.trees, state.leaf, state.scores, state.values, int(state.counts[3])
+    if policy.is_linear[phase]:
+        for column in range(policy.column_start[group], policy.column_start[group + 1]):
+            add_linear(policy, state, phase, column)
     for at in range(policy.tree_start[phase, group], policy.tree_start[phase, group + 1]):
         tree = trees[at]
         before, after = leaf[tree], find_leaf(nodes, words, root[tree], values)

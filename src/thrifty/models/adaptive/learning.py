@@ -183,8 +183,9 @@ class Learner:
                 copies_on_policy(rows, policies, self.order, stages, settings.n_copies, settings.n_bags),
                 last_count,
                 plan,
+                before.is_linear,
             )
-            for stages, last_count, plan in self._phases()
+            for (stages, last_count, plan), before in zip(self._phases(), attempt.phases, strict=True)
         ]
         return self._attempt(phases, gains, first)
 
@@ -217,7 +218,7 @@ class Learner:
 
     def _attempt(self, phases: list[Phase], gains: Gains, first: np.ndarray) -> Attempt:
         """Fit predictors, walk, and learn when to stop."""
-        predictors = fit_predictors(self.rows, phases)
+        predictors, phases = fit_predictors(self.rows, phases)
         self.advance("predictors")
         policies = [
             self._policy(each.predictor, of_fold, gains.candidates, first).training_arrays
