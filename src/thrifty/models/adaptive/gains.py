@@ -19,7 +19,7 @@ from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_
 from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.growth import Limits
 
-PLAN = Plan(80, 0.15, Limits(None, 31, 60.0, 20.0), max_features=0.7)
+PLAN = Plan(40, 0.25, Limits(None, 15, 60.0, 20.0), max_features=0.7)
 SMALLEST_BLOCK = 32  # states of a thread
 MIN_Z = 1.0  # standard errors by which buying a group instead of the default has to be better
 
@@ -66,7 +66,7 @@ def fit_gains(
     ndarray of int
         The positions of the groups that are worth buying out of the default order.
     """
-    gains, prices, described = _gains(rows, policies, groups, row, bought)
+    gains, prices, described = gains_of_states(rows, policies, groups, row, bought)
     bins = bins_of_states(described, rows.random)
     states, weight, fold = States.of(rows, row, bought, described, bins), rows.weight[row], rows.fold[row]
     forests, expected = [], np.empty_like(gains)
@@ -80,7 +80,7 @@ def fit_gains(
     return Gains(forests, full.forest(), groups), worthwhile
 
 
-def _gains(
+def gains_of_states(
     rows: TrainingRows, policies: list[Policy], groups: np.ndarray, row: np.ndarray, bought: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the gains of groups in states and their prices (n, len(groups) + 1), and the description of states.
