@@ -14,6 +14,8 @@ loss whose second derivative (Hessian) is not equal to the weight stores it in a
     G    sum of gradients        H    sum of Hessians (of weights if m = 1)        W    sum of weights
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -23,6 +25,7 @@ N_CODES = 256
 MISSING = 255  # code of a missing value; bins have smaller codes
 OTHER = 254  # code of all categories that are too rare to have their own; always goes right
 
+IN_CACHE = 50_000  # the codes of one block of so many rows fit in the L2 cache
 SCATTERED = 6  # the rows of a node are scattered if the node has less than 1 / SCATTERED of all rows
 MIN_HESSIAN = 1e-3  # of a leaf; with a smaller one, the error of a single row would cause a very large step
 SMOOTHING = 10.0  # Hessian that is added to every category, which shrinks the steps of rare categories
@@ -31,26 +34,113 @@ _BYTE = np.uint64(255)
 _U = np.uint64  # Numba checks whether a signed index is negative, which here takes as long as the addition itself
 
 
-@njit(cache=True, nogil=True)
-def pack_words(gradient, weight, hessian, scales, words):
-    """Write the words (n, m) of gradients, weights and, if m = 2, Hessians (n,), multiplied by scales and rounded."""
-    for i in range(len(words)):
-        words[i, 0] = np.int64(np.rint(gradient[i] * scales[0])) * (WEIGHT_MASK + 1) + np.int64(
-            np.rint(weight[i] * scales[1])
-        )
-    if words.shape[1] == 2:
-        for i in range(len(words)):
-            words[i, 1] = np.int64(np.rint(hessian[i] * scales[2]))
+class Columns(NamedTuple):
+    """The coded columns of the training rows.
 
-
-@njit(cache=True, nogil=True)
-def fill_histograms(codes, rows, words, blocks, histogram):
-    """Add the words of some rows to the histograms (d, 256, m) of the features of some blocks, by code.
-
-    `words` has the order of `rows`. If the rows are scattered, their codes are first copied together: memory accesses
-    of a simple copy overlap, but accesses between additions do not.
+    Attributes
+    ----------
+    words : ndarray of uint64, shape (d / 8, n)
+        The codes of each block of eight columns.
+    bytes : ndarray of uint8, shape (d / 8, n, 8)
+        The same codes.
+    n_bins : ndarray of int, shape (n_features,)
+        The number of bins of each column.
+    edges : ndarray of shape (n_features, 255)
+        A split at position b of column j has the threshold ``edges[j, b]``.
+    categorical : ndarray of bool, shape (n_features,)
+    tie_rank : ndarray of int, shape (n_features,)
+        If columns gain the same, the one with the smallest rank is split.
     """
-    scattered = SCATTERED * rows.size < codes.shape[1]
+
+    words: np.ndarray
+    bytes: np.ndarray
+    n_bins: np.ndarray
+    edges: np.ndarray
+    categorical: np.ndarray
+    tie_rank: np.ndarray
+
+
+class SplitRules(NamedTuple):
+    """Which splits are allowed; see `best_splits`."""
+
+    min_rows: float
+    by_hessian: bool
+    ridge: float
+
+
+class Packed(NamedTuple):
+    """Rows as words (n, m), the scales (3,) of gradients, weights and Hessians in them, and sums over the rows."""
+
+    words: np.ndarray
+    scales: np.ndarray
+    abs_gradient: float
+    squared_gradient: float
+    weight: float
+    hessian: float
+
+
+@njit(cache=True, nogil=True)
+def pack_rows(rows, gradient, weight, hessian, m):
+    """Pack the derivatives of some rows into words, scaled by powers of two so that their sums just fit."""
+    G_abs, G_squared, W, H = 0.0, 0.0, 0.0, 0.0
+    for r in range(rows.size):
+        i = _U(rows[r])
+        G_abs += abs(gradient[i])
+        G_squared += gradient[i] ** 2
+        W += weight[i]
+        H += hessian[i]
+    scales = np.array([_scale(G_abs, 32), _scale(W, 29), _scale(H, 61)])
+    words = np.empty((rows.size, m), np.int64)
+    for r in range(rows.size):
+        i = _U(rows[r])
+        scaled_gradient = np.int64(np.rint(gradient[i] * scales[0]))
+        words[r, 0] = scaled_gradient * (WEIGHT_MASK + 1) + np.int64(np.rint(weight[i] * scales[1]))
+        if m == 2:
+            words[r, 1] = np.int64(np.rint(hessian[i] * scales[2]))
+    return Packed(words, scales, G_abs, G_squared, W, H)
+
+
+@njit(cache=True, nogil=True)
+def _scale(total, bits):
+    """Return the largest power of two by which a sum can be multiplied so that it stays below 2^bits."""
+    return 2.0 ** np.floor(bits - np.log2(total)) if total > 0 else 1.0
+
+
+@njit(cache=True, nogil=True)
+def fill_histograms(columns, rows, words, features, histogram):
+    """Write the sums of the words of some rows by code into the histograms (d, 256, m) of some features.
+
+    `words` has the order of `rows`. Only the codes of bins and of missing values are written.
+    """
+    for j in features:
+        histogram[j, : columns.n_bins[j]] = 0
+        histogram[j, MISSING] = 0
+    blocks = _blocks(features)
+    if len(features) < 2 * len(blocks):  # single columns are faster than whole blocks
+        _add_columns(columns.bytes, rows, words, features, histogram)
+    else:
+        _add_blocks(columns.words, rows, words, blocks, histogram)
+
+
+@njit(cache=True, nogil=True)
+def _blocks(features):
+    """Return the blocks of some features, which are in ascending order."""
+    blocks, n_blocks = np.empty(len(features), np.int64), 0
+    for j in features:
+        if n_blocks == 0 or blocks[n_blocks - 1] != j >> 3:
+            blocks[n_blocks] = j >> 3
+            n_blocks += 1
+    return blocks[:n_blocks]
+
+
+@njit(cache=True, nogil=True)
+def _add_blocks(codes, rows, words, blocks, histogram):
+    """Add words to the histograms of all features of some blocks.
+
+    If the rows are scattered over much memory, their codes are first copied together: memory accesses of a simple copy
+    overlap, but accesses between additions do not.
+    """
+    scattered = codes.shape[1] > IN_CACHE and SCATTERED * rows.size < codes.shape[1]
     positions = np.arange(rows.size).astype(np.uint32) if scattered else rows
     gathered = np.empty(rows.size if scattered else 0, np.uint64)
     for block in blocks:
@@ -69,8 +159,8 @@ def fill_histograms(codes, rows, words, blocks, histogram):
 
 @njit(cache=True, nogil=True)
 def _add_words(block_codes, positions, words, histogram):
-    """Fill eight histograms at once; additions to different histograms do not have to wait for each other."""
-    sums = np.zeros(8 * N_CODES, np.int64)
+    """Add to eight histograms at once; additions to different histograms do not have to wait for each other."""
+    sums = histogram.reshape(8 * N_CODES)
     for r in range(positions.size):
         code, word = block_codes[_U(positions[_U(r)])], words[_U(r), 0]
         sums[code & _BYTE] += word
@@ -81,51 +171,57 @@ def _add_words(block_codes, positions, words, histogram):
         sums[_U(1280) + ((code >> _U(40)) & _BYTE)] += word
         sums[_U(1536) + ((code >> _U(48)) & _BYTE)] += word
         sums[_U(1792) + (code >> _U(56))] += word
-    histogram[:, :, 0] = sums.reshape((8, N_CODES))
 
 
 @njit(cache=True, nogil=True)
 def _add_pairs(block_codes, shift, positions, words, histogram):
-    """Fill four histograms of two words, which take as much memory as eight histograms of one word."""
-    sums = np.zeros((4 * N_CODES, 2), np.int64)
+    """Add to four histograms of two words, which take as much memory as eight histograms of one word."""
+    sums, one = histogram.reshape(8 * N_CODES), _U(1)
     for r in range(positions.size):
         code = block_codes[_U(positions[_U(r)])] >> shift
         word, hessian = words[_U(r), 0], words[_U(r), 1]
-        a, b = code & _BYTE, _U(256) + ((code >> _U(8)) & _BYTE)
-        c, d = _U(512) + ((code >> _U(16)) & _BYTE), _U(768) + ((code >> _U(24)) & _BYTE)
-        sums[a, 0] += word
-        sums[a, 1] += hessian
-        sums[b, 0] += word
-        sums[b, 1] += hessian
-        sums[c, 0] += word
-        sums[c, 1] += hessian
-        sums[d, 0] += word
-        sums[d, 1] += hessian
-    histogram[:] = sums.reshape((4, N_CODES, 2))
+        a, b = (code & _BYTE) << one, (_U(256) + ((code >> _U(8)) & _BYTE)) << one
+        c, d = (_U(512) + ((code >> _U(16)) & _BYTE)) << one, (_U(768) + ((code >> _U(24)) & _BYTE)) << one
+        sums[a] += word
+        sums[a + one] += hessian
+        sums[b] += word
+        sums[b + one] += hessian
+        sums[c] += word
+        sums[c + one] += hessian
+        sums[d] += word
+        sums[d + one] += hessian
 
 
 @njit(cache=True, nogil=True)
-def fill_columns(columns, rows, words, features, histogram):
-    """Fill the histograms of a few features; `columns` holds the codes as bytes, shape (d / 8, n, 8)."""
+def _add_columns(codes, rows, words, features, histogram):
+    """Add words to the histograms of a few features."""
     for j in features:
-        histogram[j] = 0
         for r in range(rows.size):
-            code = columns[_U(j >> 3), _U(rows[_U(r)]), _U(j & 7)]
+            code = codes[_U(j >> 3), _U(rows[_U(r)]), _U(j & 7)]
             for m in range(words.shape[1]):
                 histogram[j, code, m] += words[_U(r), m]
 
 
 @njit(cache=True, nogil=True)
-def take_away(histogram, sibling, features):
+def take_away(histogram, sibling, features, n_bins):
     """Subtract the histogram of one child from that of its parent, which gives the histogram of the other child."""
     for j in features:
-        for b in range(N_CODES):
-            for m in range(histogram.shape[2]):
+        for m in range(histogram.shape[2]):
+            for b in range(n_bins[j]):
                 histogram[j, b, m] -= sibling[j, b, m]
+            histogram[j, MISSING, m] -= sibling[j, MISSING, m]
 
 
 @njit(cache=True, nogil=True)
-def best_splits(histogram, total, n_bins, categorical, features, scales, min_rows, by_hessian, ridge, found):
+def can_split(total, scales, rules):
+    """Return whether a node has enough weight for two leaves; `total` (m,) is the sum of its words."""
+    W, H = _weight_and_hessian(total)
+    least_W, least_H = _least_of_side(total, scales, rules)
+    return W >= 2.0 * least_W and H >= 2.0 * least_H
+
+
+@njit(cache=True, nogil=True)
+def best_splits(histogram, total, columns, features, scales, rules, found):
     """Write the best split of some features into `found` (d, 3): its gain, its position, and 1 if NaN goes left.
 
     A split at position b sends codes 0..b left. For a categorical feature it sends the first b + 1 categories left, in
@@ -138,26 +234,37 @@ def best_splits(histogram, total, n_bins, categorical, features, scales, min_row
     with Hessians close to 0 would take a very large step. With `by_hessian`, only the share of H counts.
     """
     order = np.empty(N_CODES, np.int64)
-    W, H, H_scale = total[0] & WEIGHT_MASK, total[0] & WEIGHT_MASK, scales[1]
-    if histogram.shape[2] == 2:
-        H, H_scale = total[1], scales[2]
-    slack = 1.0 - 1e-9  # tolerates rounding errors
-    least_W = 0.0 if by_hessian else min_rows * scales[1] * slack
-    least = least_W, max(min_rows * scales[1] / W * H * slack, MIN_HESSIAN * H_scale, 1.0)
-    gain_unit = 0.5 * H_scale / scales[0] ** 2
+    least, H_scale = _least_of_side(total, scales, rules), scales[total.size]
+    gain_unit, ridge = 0.5 * H_scale / scales[0] ** 2, rules.ridge * H_scale
     for j in features:
         found[j, 0], found[j, 1], found[j, 2] = -np.inf, -1.0, 0.0
-        if categorical[j]:
-            n_positions = category_order(histogram[j], n_bins[j], scales, order)
+        if columns.categorical[j]:
+            n_positions = category_order(histogram[j], columns.n_bins[j], scales, order)
         else:
-            n_positions = n_bins[j]
+            n_positions = columns.n_bins[j]
             for b in range(n_positions):
                 order[b] = b
         some_missing = (histogram[j, MISSING, 0] & WEIGHT_MASK) > 0
-        _scan(histogram[j], total, order, n_positions, least, ridge * H_scale, False, not some_missing, found[j])
+        _scan(histogram[j], total, order, n_positions, least, ridge, False, not some_missing, found[j])
         if some_missing:
-            _scan(histogram[j], total, order, n_positions, least, ridge * H_scale, True, False, found[j])
+            _scan(histogram[j], total, order, n_positions, least, ridge, True, False, found[j])
         found[j, 0] *= gain_unit
+
+
+@njit(cache=True, nogil=True)
+def _weight_and_hessian(total):
+    """Return W and H of a sum of words."""
+    W = total[0] & WEIGHT_MASK
+    return W, (total[1] if total.size == 2 else W)
+
+
+@njit(cache=True, nogil=True)
+def _least_of_side(total, scales, rules):
+    """Return the least W and H of each side of a split of a node."""
+    W, H = _weight_and_hessian(total)
+    slack = 1.0 - 1e-9  # tolerates rounding errors
+    least_W = 0.0 if rules.by_hessian else rules.min_rows * scales[1] * slack
+    return least_W, max(rules.min_rows * scales[1] / W * H * slack, MIN_HESSIAN * scales[total.size], 1.0)
 
 
 @njit(cache=True, nogil=True)
@@ -211,73 +318,3 @@ def category_order(histogram, n_bins, scales, order):
     ranks = np.argsort(step[:n_present], kind="mergesort")
     order[:n_present] = order[:n_present][ranks]
     return n_present
-
-
-@njit(cache=True, nogil=True)
-def partition(code, goes_left, rows, words, spare_rows, spare_words):
-    """Reorder rows and their words in place, rows that go left first, otherwise in the same order; return n_left.
-
-    Every row is written to both sides and counted on one of them. This avoids a branch, which the processor could not
-    predict.
-    """
-    n_left, n_right = 0, 0
-    for r in range(rows.size):
-        row = rows[_U(r)]
-        left = goes_left[_U(code[_U(row)])]
-        for m in range(words.shape[1]):
-            word = words[_U(r), _U(m)]
-            words[_U(n_left), _U(m)] = word
-            spare_words[_U(n_right), _U(m)] = word
-        rows[_U(n_left)] = row
-        spare_rows[_U(n_right)] = row
-        n_left += left
-        n_right += 1 - left
-    rows[n_left:] = spare_rows[:n_right]
-    words[n_left:] = spare_words[:n_right]
-    return n_left
-
-
-@njit(cache=True, nogil=True)
-def pay(paid, rows, price, spend, charged):
-    """Charge the price of a unit to the rows that have not paid it; `paid` and `spend` have shape (n,).
-
-    The rows that are charged are written to `charged`, and their number is returned.
-    """
-    n_charged = 0
-    for r in range(rows.size):
-        i = _U(rows[r])
-        if not paid[i]:
-            paid[i] = True
-            spend[i] += price
-            charged[n_charged] = rows[r]
-            n_charged += 1
-    return n_charged
-
-
-@njit(cache=True, nogil=True)
-def add_weight_paid(paid, units, rows, weight, out):
-    """Add, for some units, the total weight of the rows that have paid the unit; `paid` has shape (n_units, n)."""
-    for u in units:
-        unit_paid, total = paid[u], 0.0
-        for r in range(rows.size):
-            i = _U(rows[r])
-            total += weight[i] if unit_paid[i] else 0.0
-        out[u] += total
-
-
-@njit(cache=True, nogil=True)
-def leaf_step(rows, gradient, hessian, ridge):
-    """Return the Newton step -G / (H + ridge) of the rows of a leaf."""
-    G, H = 0.0, ridge
-    for r in range(rows.size):
-        i = _U(rows[r])
-        G += gradient[i]
-        H += hessian[i]
-    return -G / H if H > 0 else 0.0
-
-
-@njit(cache=True, nogil=True)
-def add_at(rows, step, scores):
-    """Add a step to the scores of some rows."""
-    for r in range(rows.size):
-        scores[_U(rows[r])] += step

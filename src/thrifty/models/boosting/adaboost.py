@@ -22,8 +22,9 @@ import numpy as np
 from thrifty.models.boosting.class_tree import ClassTreeGrower
 from thrifty.models.forests.forest import LEAF, Tree
 from thrifty.models.growing.binning import MAX_BINS, Bins
-from thrifty.models.growing.growth import Grower, Limits
-from thrifty.models.growing.payments import EnsemblePayments
+from thrifty.models.growing.growth import Grower
+from thrifty.models.growing.limits import Limits
+from thrifty.models.growing.payments import NoPayments
 
 MIN_ERROR = 1e-10  # least error of a tree; the weight of a tree without errors would be infinite
 
@@ -99,8 +100,9 @@ def tree_learner(
     if targets.shape[1] > 1:
         classes = ClassTreeGrower(codes, bins, targets.argmax(axis=1), count, limits)
         return lambda weight: _without_idle_splits(*classes.grow(weight))
-    payments = EnsemblePayments(model.cost_model_, count, 0.0)
-    grower = Grower(codes, bins, payments, limits, constant_hessian=False, all_weight=float(count.sum()))
+    grower = Grower(
+        codes, bins, NoPayments(count, X.shape[1]), limits, constant_hessian=False, all_weight=float(count.sum())
+    )
     return lambda weight: _without_idle_splits(*_sign_tree(grower, weight, targets[:, 0]))
 
 

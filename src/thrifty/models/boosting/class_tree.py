@@ -16,7 +16,8 @@ from thrifty.kernels.histograms import MISSING, N_CODES
 from thrifty.models.forests.forest import Tree
 from thrifty.models.growing.binning import Bins, Codes
 from thrifty.models.growing.grown_tree import TreeNodes
-from thrifty.models.growing.growth import Limits, tie_ranks
+from thrifty.models.growing.growth import tie_ranks
+from thrifty.models.growing.limits import Limits
 
 TIE = 1e-9  # relative difference below which two sums of weights count as equal
 NO_GAIN = 1e-12  # a gain below this share of the weight of a node may be a rounding error

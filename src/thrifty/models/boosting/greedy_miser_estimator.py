@@ -14,7 +14,7 @@ from thrifty.models.boosting.rounds import Plan, Rounds, boost
 from thrifty.models.derived import Derivation
 from thrifty.models.forests.estimator import ForestEstimator
 from thrifty.models.growing.binning import MAX_BINS, translated_categories
-from thrifty.models.growing.growth import Limits
+from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.losses import Loss
 from thrifty.models.growing.payments import PAYMENTS
 from thrifty.models.held_out import given_rows, hold_out

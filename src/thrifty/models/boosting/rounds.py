@@ -11,7 +11,8 @@ from thrifty.models.boosting.coded_rows import CodedRows
 from thrifty.models.boosting.lookahead import Lookahead
 from thrifty.models.forests.forest import LEAF, Forest, Tree
 from thrifty.models.growing.grown_tree import GrownTree
-from thrifty.models.growing.growth import Grower, Limits
+from thrifty.models.growing.growth import Grower
+from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.payments import PAYMENTS, Payments
 
 

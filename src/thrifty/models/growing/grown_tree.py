@@ -1,11 +1,13 @@
 """A tree during and after its growth: its splits, the steps of its leaves, and the rows that ended in them."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.histograms import add_at
+from thrifty.kernels.tree_rows import add_steps, leaf_steps
 from thrifty.models.forests.forest import LEAF, Tree
+from thrifty.models.growing.bag import Bag
 
 
 @dataclass(eq=False)
@@ -28,10 +30,30 @@ class TreeNodes:
         self.missing_left.append(True)
         return len(self.feature) - 1
 
-    def as_tree(self, value: np.ndarray) -> Tree:
+    def as_tree(self, value: np.ndarray | None) -> Tree:
         """Return the tree, given the values (n_nodes, n_values) of its leaves."""
         feature, threshold, left, right = map(np.array, (self.feature, self.threshold, self.left, self.right))
         return Tree(feature, threshold, left, right, value, np.array(self.missing_left), self.categories)
+
+
+class Splits(NamedTuple):
+    """The splits of a tree.
+
+    Attributes
+    ----------
+    tree : Tree
+        Without values.
+    bag_span, rest_span : ndarray of int, shape (n_nodes, 2)
+        The rows of each node: it has the rows from the first position to the last, exclusively, of the reordered bag
+        and of the reordered rest.
+    saved : float
+        The sum of the net gains of all splits, in loss per row.
+    """
+
+    tree: Tree
+    bag_span: np.ndarray
+    rest_span: np.ndarray
+    saved: float
 
 
 class GrownTree:
@@ -39,55 +61,65 @@ class GrownTree:
 
     Parameters
     ----------
-    nodes : TreeNodes
-    steps : ndarray of shape (n_nodes,)
-        The step of each leaf: how much it would change the score of a row at a learning rate of 1.
-    rows : dict
-        ``{leaf: arrays}``: the rows that ended in each leaf.
+    splits : Splits
+    bag : Bag
+        The rows.
+    ridge : float
+        Added to the Hessian of every leaf.
+
+    Attributes
+    ----------
     saved : float
         The sum of the net gains of all splits, in loss per row.
     """
 
-    def __init__(
-        self, nodes: TreeNodes, steps: np.ndarray, rows: dict[int, tuple[np.ndarray, np.ndarray]], saved: float
-    ):
-        self._nodes, self._steps, self._rows, self.saved = nodes, steps, rows, saved
-
-    @property
-    def n_splits(self) -> int:
-        """The number of nodes that are not leaves."""
-        return len(self._steps) // 2
-
-    @property
-    def features(self) -> set[int]:
-        """The features that the tree splits on."""
-        return set(self._nodes.feature) - {LEAF}
-
-    @property
-    def split_features(self) -> list[int]:
-        """The features that the tree splits on, in the order in which its nodes were split first."""
-        return [feature for feature in dict.fromkeys(self._nodes.feature) if feature != LEAF]
+    def __init__(self, splits: Splits, bag: Bag, ridge: float):
+        self._tree, self._spans, self.saved = splits.tree, (splits.bag_span, splits.rest_span), splits.saved
+        self._rows = bag.rows, bag.rest
+        self._steps = np.zeros(1)  # a tree without a split changes nothing
+        if self.n_nodes > 1:
+            self._steps = leaf_steps(self._tree.feature, splits.bag_span, bag.rows, bag.gradient, bag.hessian, ridge)
 
     @property
     def n_nodes(self) -> int:
         """The number of nodes."""
-        return len(self._steps)
+        return len(self._tree.feature)
+
+    @property
+    def n_splits(self) -> int:
+        """The number of nodes that are not leaves."""
+        return self.n_nodes // 2
+
+    @property
+    def features(self) -> set[int]:
+        """The features that the tree splits on."""
+        return set(self.split_features)
+
+    @property
+    def split_features(self) -> list[int]:
+        """The features that the tree splits on, in the order in which its nodes were split first."""
+        return [feature for feature in dict.fromkeys(self._tree.feature.tolist()) if feature != LEAF]
 
     @property
     def rows(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """The rows that ended in each leaf: those that the tree was grown on, and the others."""
-        return self._rows
+        leaves = np.flatnonzero(self._tree.feature == LEAF)
+        bags, rests = (
+            [rows[first:last] for first, last in span[leaves].tolist()]
+            for rows, span in zip(self._rows, self._spans, strict=True)
+        )
+        return dict(zip(leaves.tolist(), zip(bags, rests, strict=True), strict=True))
 
     def with_values(self, values: np.ndarray) -> Tree:
         """Return the tree with other values (n_nodes, n_values)."""
-        return self._nodes.as_tree(values)
+        return self._tree._replace(value=values)
 
     def add_to(self, scores: np.ndarray, learning_rate: float) -> None:
         """Add the steps of the leaves, times the learning rate, to the scores (n,) of the rows."""
-        for leaf, groups in self._rows.items():
-            for rows in groups:
-                add_at(rows, learning_rate * self._steps[leaf], scores)
+        steps = learning_rate * self._steps
+        for rows, span in zip(self._rows, self._spans, strict=True):
+            add_steps(self._tree.feature, span, rows, steps, scores)
 
     def as_tree(self, learning_rate: float) -> Tree:
         """Return the tree without its rows; the values of leaves are their steps times the learning rate."""
-        return self._nodes.as_tree(learning_rate * self._steps[:, None])
+        return self.with_values(learning_rate * self._steps[:, None])

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.costs import CostModel, Ledger
-from thrifty.kernels.histograms import add_weight_paid, pay
+from thrifty.kernels.payments import add_weight_paid, pay
 from thrifty.kernels.threads import over_rows
 
 

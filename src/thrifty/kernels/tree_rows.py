@@ -1,0 +1,62 @@
+"""The rows of a tree: sent to the children of a split, and changed by the steps of the leaves that they end in.
+
+The rows of every node are next to each other in an array, first those of its left child, then those of its right one.
+"""
+
+import numpy as np
+from numba import njit
+
+LEAF = -1  # instead of the feature of a split
+
+_U = np.uint64  # Numba checks whether a signed index is negative
+
+
+@njit(cache=True, nogil=True)
+def partition(code, goes_left, rows, words, spare_rows, spare_words):
+    """Reorder rows and their words in place, rows that go left first, otherwise in the same order; return n_left.
+
+    Every row is written to both sides and counted on one of them. This avoids a branch, which the processor could not
+    predict.
+    """
+    n_left, n_right = 0, 0
+    for r in range(rows.size):
+        row = rows[_U(r)]
+        left = goes_left[_U(code[_U(row)])]
+        for m in range(words.shape[1]):
+            word = words[_U(r), _U(m)]
+            words[_U(n_left), _U(m)] = word
+            spare_words[_U(n_right), _U(m)] = word
+        rows[_U(n_left)] = row
+        spare_rows[_U(n_right)] = row
+        n_left += left
+        n_right += 1 - left
+    rows[n_left:] = spare_rows[:n_right]
+    words[n_left:] = spare_words[:n_right]
+    return n_left
+
+
+@njit(cache=True, nogil=True)
+def leaf_steps(feature, spans, rows, gradient, hessian, ridge):
+    """Return the Newton step -G / (H + ridge) of the rows of each leaf, and 0 for other nodes.
+
+    The rows of a node are ``rows[first:last]``, where `first` and `last` are the line of the node in `spans`.
+    """
+    steps = np.zeros(len(feature))
+    for node in range(len(feature)):
+        if feature[node] == LEAF:
+            G, H = 0.0, ridge
+            for r in range(spans[node, 0], spans[node, 1]):
+                i = _U(rows[r])
+                G += gradient[i]
+                H += hessian[i]
+            steps[node] = -G / H if H > 0 else 0.0
+    return steps
+
+
+@njit(cache=True, nogil=True)
+def add_steps(feature, spans, rows, steps, scores):
+    """Add the steps of leaves to the scores (n,) of the rows that ended in them."""
+    for node in range(len(feature)):
+        if feature[node] == LEAF:
+            for r in range(spans[node, 0], spans[node, 1]):
+                scores[_U(rows[r])] += steps[node]

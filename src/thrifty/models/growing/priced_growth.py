@@ -1,0 +1,250 @@
+"""Growth of one tree, node by node, with payments and with threads for large nodes.
+
+Every node keeps the best split of each feature, not only the best split of all. When a purchase makes a feature free,
+the net gains of all nodes that can still be split are updated at once, without reading the data again.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thrifty.kernels.histograms import (
+    MISSING,
+    N_CODES,
+    Columns,
+    best_splits,
+    can_split,
+    category_order,
+    fill_histograms,
+    take_away,
+)
+from thrifty.kernels.threads import over_rows
+from thrifty.kernels.tree_rows import partition
+from thrifty.models.growing.bag import Bag
+from thrifty.models.growing.grown_tree import Splits, TreeNodes
+from thrifty.models.growing.limits import Limits
+from thrifty.models.growing.payments import NoPayments, Payments
+
+CELLS_PER_THREAD = 50_000  # a thread pays off if it has at least this many codes to add to histograms
+INDEPENDENT_SPLITS = 16  # of one feature, approximately: neighbouring thresholds have almost the same gain
+LARGEST_CORRECTION = 10.0  # of a penalty for the optimism of a bag, as a multiple of the penalty
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A node that can still be split: its rows, and the best split of each feature."""
+
+    position: int  # in the tree
+    depth: int
+    bag: slice  # its part of the rows that the tree is grown on
+    rest: slice  # its part of the other rows
+    total: np.ndarray  # (m,) sum of the words of its rows
+    payments: Any  # its payment state
+    histogram: np.ndarray | None = None
+    best: np.ndarray | None = None  # (d, 3) best split of each feature: gain, position, and 1 if NaN goes left
+    feature: int = -1  # of the split with the largest net gain
+    net_gain: float = -np.inf
+
+    @property
+    def n_rows(self) -> int:
+        """The number of its rows that the tree is grown on."""
+        return self.bag.stop - self.bag.start
+
+
+class PricedGrowth:
+    """Grows trees and charges for every split, one tree after another.
+
+    Parameters
+    ----------
+    columns : Columns
+        The coded rows.
+    categories : dict
+        ``{column: values}``: the categories that the codes of categorical columns stand for.
+    limits : Limits
+    n_words : int
+        The number of words of a row.
+    all_weight : float
+        Weight of all training rows, from which the bag of each tree is drawn.
+    """
+
+    def __init__(
+        self, columns: Columns, categories: dict[int, np.ndarray], limits: Limits, n_words: int, all_weight: float
+    ):
+        self._columns, self._categories, self._limits, self._rules = columns, categories, limits, limits.split_rules
+        self._n_words, self._all_weight = n_words, all_weight
+        self._free_histograms: list[np.ndarray] = []
+
+    def grow(self, bag: Bag, payments: Payments | NoPayments) -> Splits:
+        """Grow a tree, and charge `payments` for its splits."""
+        self._start(bag, payments)
+        state = payments.start_tree((bag.rows, bag.rest))
+        root = self._new_node(0, slice(0, len(bag.rows)), slice(0, len(bag.rest)), bag.packed.words.sum(axis=0))
+        root.payments = state
+        self._find_splits(root, None, None)
+        open_nodes, saved, n_leaves = [root], 0.0, 1
+        while open_nodes:
+            node = max(open_nodes, key=lambda each: each.net_gain)
+            if not node.net_gain > bag.min_gain or self._full(n_leaves):
+                break
+            open_nodes.remove(node)
+            saved += node.net_gain
+            n_leaves += 1
+            open_nodes += [child for child in self._split(node, open_nodes) if child.best is not None]
+        for node in open_nodes:
+            self._release_histogram(node)
+        spans = np.array(self._spans)
+        return Splits(self._nodes.as_tree(None), spans[:, 0], spans[:, 1], saved)
+
+    def _start(self, bag: Bag, payments: Payments | NoPayments) -> None:
+        self._bag, self._payments, self._nodes = bag, payments, TreeNodes()
+        self._spans: list[list[tuple[int, int]]] = []
+        first_of_block = np.flatnonzero(np.diff(bag.features >> 3, prepend=-1))
+        self._block_starts = np.append(first_of_block, len(bag.features))
+        self._optimism = self._bag_optimism()
+        self._spare = np.empty(max(len(bag.rows), len(bag.rest)), dtype=bag.rows.dtype), np.empty_like(bag.packed.words)
+        self._no_words = np.empty((len(bag.rest), 0), dtype=np.int64)
+
+    def _full(self, n_leaves: int) -> bool:
+        return self._limits.max_leaf_nodes is not None and n_leaves >= self._limits.max_leaf_nodes
+
+    def _bag_optimism(self) -> float:
+        """Return how much larger the best gain per row looks in the bag than on all rows if no split has an effect.
+
+        Without an effect, the gain of a split is about v / 2 times a chi-square variable with one degree of freedom,
+        where v = sum(g^2) / sum(h) over the gradients g and Hessians h of the bag. The largest of m independent such
+        variables is about 2 log(m). So the best of m splits seems to gain v log(m) / W per row on rows of weight W, and
+
+            optimism = v * log(m) * (1 / W_bag - 1 / W_all),    m = INDEPENDENT_SPLITS * number of features
+
+        A purchase is permanent, so a split on a feature that is not paid must gain this much more, but at most
+        LARGEST_CORRECTION times its penalty: features that cost almost nothing are bought as if they were free.
+        """
+        packed = self._bag.packed
+        if packed.weight >= self._all_weight or packed.hessian <= 0:
+            return 0.0
+        n_splits = INDEPENDENT_SPLITS * len(self._bag.features)
+        v = packed.squared_gradient / packed.hessian
+        return v * float(np.log(n_splits)) * (1.0 / packed.weight - 1.0 / self._all_weight)
+
+    def _new_node(self, depth: int, bag: slice, rest: slice, total: np.ndarray) -> _Node:
+        self._spans.append([(bag.start, bag.stop), (rest.start, rest.stop)])
+        return _Node(self._nodes.add_leaf(), depth, bag, rest, total, None)
+
+    # Finding splits
+
+    def _find_splits(self, node: _Node, parent: _Node | None, sibling: _Node | None) -> None:
+        """Find the best split of each feature at a node and at its larger sibling.
+
+        The histogram of the sibling is that of the parent minus that of the node.
+        """
+        node.histogram = self._new_histogram()
+        node.best = np.full((len(self._columns.n_bins), 3), -np.inf)
+        if sibling is not None and parent is not None:
+            sibling.histogram, parent.histogram = parent.histogram, None
+            sibling.best = np.full_like(node.best, -np.inf)
+        over_rows(
+            lambda first, last: self._search_blocks(node, sibling, first, last),
+            len(self._block_starts) - 1,
+            smallest=max(1, CELLS_PER_THREAD // (8 * (node.n_rows + N_CODES))),
+        )
+        self._choose_feature(node)
+        if sibling is not None:
+            self._choose_feature(sibling)
+
+    def _search_blocks(self, node: _Node, sibling: _Node | None, first: int, last: int) -> None:
+        """Fill the histograms of blocks first..last and find their best splits."""
+        features = self._bag.features[self._block_starts[first] : self._block_starts[last]]
+        rows, words = self._bag.rows[node.bag], self._bag.packed.words[node.bag]
+        fill_histograms(self._columns, rows, words, features, node.histogram)
+        self._search(node, features)
+        if sibling is not None:
+            take_away(sibling.histogram, node.histogram, features, self._columns.n_bins)
+            self._search(sibling, features)
+
+    def _search(self, node: _Node, features: np.ndarray) -> None:
+        scales = self._bag.packed.scales
+        if can_split(node.total, scales, self._rules):
+            best_splits(node.histogram, node.total, self._columns, features, scales, self._rules, node.best)
+
+    def _choose_feature(self, node: _Node) -> None:
+        """Choose the split with the largest net gain; if several are equal, the one with the smallest penalty."""
+        assert node.best is not None
+        penalties = self._payments.penalties(node.payments)
+        if self._optimism > 0:
+            correction = self._optimism * self._payments.unpaid_share(node.payments)
+            penalties = penalties + np.minimum(LARGEST_CORRECTION * penalties, correction)
+        net_gain = node.best[:, 0] / self._bag.packed.weight - penalties
+        node.net_gain = float(net_gain.max())
+        equal = np.flatnonzero(net_gain == node.net_gain)
+        node.feature = int(equal[np.lexsort((self._columns.tie_rank[equal], penalties[equal]))[0]])
+
+    # Splitting
+
+    def _split(self, node: _Node, open_nodes: list[_Node]) -> list[_Node]:
+        goes_left = self._write_split(node)
+        left, right = self._children(node, goes_left)
+        rows, rest, payments = self._bag.rows, self._bag.rest, self._payments
+        prices_change = payments.buy(node.feature, (rows[node.bag], rest[node.rest]), node.payments)
+        small, large = sorted((left, right), key=lambda child: child.n_rows)
+        if self._limits.max_depth is None or left.depth < self._limits.max_depth:
+            smaller = rows[small.bag], rest[small.rest]
+            small.payments, large.payments = payments.split_state(node.payments, smaller)
+            self._find_splits(small, node, large)
+        self._release_histogram(node)
+        if prices_change:
+            for other in open_nodes:
+                self._choose_feature(other)
+        return [left, right]
+
+    def _write_split(self, node: _Node) -> np.ndarray:
+        """Write the best split of a node into the tree and return which codes go left."""
+        assert node.best is not None
+        assert node.histogram is not None
+        j, at, nodes = node.feature, node.position, self._nodes
+        position, missing_left = int(node.best[j, 1]), bool(node.best[j, 2])
+        goes_left = np.zeros(N_CODES, dtype=bool)
+        if self._columns.categorical[j]:
+            order = np.empty(N_CODES, dtype=np.int64)
+            category_order(node.histogram[j], self._columns.n_bins[j], self._bag.packed.scales, order)
+            chosen = np.sort(order[: position + 1])
+            nodes.categories[at] = self._categories[j][chosen].astype(int).tolist()
+            goes_left[chosen] = True
+        else:
+            nodes.threshold[at] = float(self._columns.edges[j, position])
+            goes_left[: position + 1] = True
+        goes_left[MISSING] = missing_left
+        nodes.feature[at], nodes.missing_left[at] = j, missing_left
+        return goes_left
+
+    def _children(self, node: _Node, goes_left: np.ndarray) -> tuple[_Node, _Node]:
+        assert node.histogram is not None
+        j, as_counts, no_words = node.feature, goes_left.astype(np.int64), self._no_words
+        code, (spare_rows, spare_words) = self._columns.bytes[j >> 3, :, j & 7], self._spare
+        bag, rest, words = self._bag.rows[node.bag], self._bag.rest[node.rest], self._bag.packed.words[node.bag]
+        n_bag = partition(code, as_counts, bag, words, spare_rows, spare_words)
+        n_rest = partition(code, as_counts, rest, no_words[node.rest], spare_rows, no_words)
+        total = node.histogram[j, goes_left].sum(axis=0)
+        bags, rests = _cut(node.bag, n_bag), _cut(node.rest, n_rest)
+        left = self._new_node(node.depth + 1, bags[0], rests[0], total)
+        right = self._new_node(node.depth + 1, bags[1], rests[1], node.total - total)
+        self._nodes.left[node.position], self._nodes.right[node.position] = left.position, right.position
+        return left, right
+
+    # Histograms are large, so they are used again
+
+    def _new_histogram(self) -> np.ndarray:
+        if self._free_histograms:
+            return self._free_histograms.pop()
+        return np.empty((8 * len(self._columns.words), N_CODES, self._n_words), dtype=np.int64)
+
+    def _release_histogram(self, node: _Node) -> None:
+        if node.histogram is not None:
+            self._free_histograms.append(node.histogram)
+            node.histogram = None
+
+
+def _cut(rows: slice, n_first: int) -> tuple[slice, slice]:
+    """Return the first rows of a slice, and the others."""
+    middle = rows.start + n_first
+    return slice(rows.start, middle), slice(middle, rows.stop)
