@@ -217,7 +217,7 @@ def can_split(total, scales, rules):
     """Return whether a node has enough weight for two leaves; `total` (m,) is the sum of its words."""
     W, H = _weight_and_hessian(total)
     least_W, least_H = _least_of_side(total, scales, rules)
-    return W >= 2.0 * least_W and H >= 2.0 * least_H
+    return min(W - 2.0 * least_W, H - 2.0 * least_H) >= 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -51,7 +51,8 @@ class FreeGrowth:
             bag.features,
             self._histograms,
         )
-        tree = Tree(*nodes[:4], None, nodes.missing_left, self._categories_of(nodes))
+        structure = nodes.feature, nodes.threshold, nodes.left, nodes.right
+        tree = Tree(*structure, None, nodes.missing_left, self._categories_of(nodes))
         return Splits(tree, nodes.bag_span, nodes.rest_span, saved)
 
     def _categories_of(self, nodes: Nodes) -> dict[int, list[int]]:
