@@ -91,7 +91,8 @@ def random_policy(seed, n_scores, is_regression=False):
     n_priced = n_groups - len(factors.free)
     order = random.permutation(n_groups)
     priced = [group for group in range(n_groups) if group not in factors.free]
-    candidates = np.array(random.choice(priced, 3, replace=False))
+    n_candidates = 0 if seed % 4 == 2 else 3
+    candidates = np.array(random.choice(priced, n_candidates, replace=False), dtype=np.int64)
     n_single = int(random.integers(2, n_priced))
     n_at_stage = np.array([1] * n_single + [n_priced - n_single])
     fill = np.where(random.random(N_COLUMNS) < 0.5, np.nan, np.inf)
@@ -106,7 +107,9 @@ def random_policy(seed, n_scores, is_regression=False):
     slope, offset = random.integers(-64, 65, (2, len(phases), N_COLUMNS, n_scores)) / 64
     slope[0] = offset[0] = 0.0  # the first phase starts from a constant
     n_state = N_COLUMNS + n_belief + 2
-    gains = random_trees(random, 5, n_state, [0.5, 0.25, 0.75, 0.25], 4, categorical)
+    gains = random_trees(
+        random, 5, n_state, [0.5, 0.25, 0.75, 0.25][-n_candidates - 1 :], n_candidates + 1, categorical
+    )
     stages = [random_trees(random, 3, n_state + 2, [1.0, 1.5, 2.0], 3, categorical) for _ in n_at_stage]
     all_trees = [flat(tree) for stage, _ in stages for tree in stage.trees]
     rule = StoppingRule(

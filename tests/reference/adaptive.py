@@ -185,9 +185,14 @@ def best_candidate(policy, gains, bought, cap=math.inf):
     return best, ratio
 
 
+def expected_gains(policy, x, bought):
+    """Return the expected gains of the candidates and of the default group; 0 without candidates."""
+    return sums(policy.gains, state(policy, x, bought)) if len(policy.candidates) else [0.0]
+
+
 def choose(policy, x, bought, stage):
-    """Return the group that a row should buy next, and its expected gain."""
-    gains = sums(policy.gains, state(policy, x, bought))
+    """Return the group that a row should buy next, and its expected gain; 0 if there is nothing to choose from."""
+    gains = expected_gains(policy, x, bought)
     if stage < len(policy.first) and policy.first[stage] not in bought:
         return policy.first[stage], gain_of(policy, gains, policy.first[stage])
     default = next_in_order(policy, bought)
@@ -201,7 +206,7 @@ def choose(policy, x, bought, stage):
 
 def choose_within(policy, x, bought, cap):
     """Return the group that a row buys under a cap if it cannot pay for the one that it should buy."""
-    gains = sums(policy.gains, state(policy, x, bought))
+    gains = expected_gains(policy, x, bought)
     candidate, ratio = best_candidate(policy, gains, bought, cap)
     if ratio > 0:
         return candidate, gain_of(policy, gains, candidate)
@@ -267,7 +272,7 @@ def simulate(policy, x, forced, until):
         group, gain = choose(policy, x, bought, stage)
         wanted = forced[step] if step < until else NOTHING
         if wanted != NOTHING and wanted not in bought:
-            group, gain = wanted, gain_of(policy, sums(policy.gains, state(policy, x, bought)), wanted)
+            group, gain = wanted, gain_of(policy, expected_gains(policy, x, bought), wanted)
         history.append((bought, group, gain))
         if step < until and group != NOTHING:
             bought, stage = buy_stage(policy, bought, group, stage), stage + 1

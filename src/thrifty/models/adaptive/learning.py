@@ -234,12 +234,11 @@ class Learner:
         return [((0, BORDER + OVERLAP), n_free + BORDER, early), ((BORDER - OVERLAP, n_priced), n_groups, late)]
 
     def _with_gain_of_default(self, attempt: Attempt) -> Attempt:
-        """Return a policy that follows the default order, and knows the expected gain of the next group."""
+        """Return a policy that follows the default order, and can explain purchases by their expected gain."""
         nothing = np.empty(0, dtype=np.int64)
         row, bought = self._states(attempt)
         gains, _ = fit_gains(self.rows, self._policies(attempt), nothing, row, bought)
-        walks = walk(self.rows, self._policies(attempt, gains), self.sample)
-        return replace(attempt, gains=gains, walks=walks)
+        return replace(attempt, gains=gains)
 
     def _states(self, attempt: Attempt) -> tuple[np.ndarray, np.ndarray]:
         """Return states on which gains are learned: their rows, and the groups that these have."""

@@ -200,6 +200,7 @@ class PurchasePolicy(Rebuilt):
             unit_start=unit_start,
             units=units,
             unit_ticks=ticks.astype(np.float64),
+            shares_units=bool(np.bincount(units).max(initial=0) > 1),
             fill=self.fill.astype(np.float64),
             first=self.first.astype(np.int64),
             order=self.order.astype(np.int64),
