@@ -8,6 +8,7 @@
     time_limit.py    a limit on the time of one run
     results.py       the file of results
     runs.py          one run per problem, seed and contender
+    choice.py        which settings of contenders count, chosen on training rows
     measure.py       figures of a curve
     tables.py        tables by problem
     claims.py        the limits that the adaptive model must meet

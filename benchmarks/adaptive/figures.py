@@ -1,10 +1,10 @@
 """Figures of a method on a problem, by seed."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from benchmarks.adaptive.choice import identity
 from benchmarks.adaptive.contenders import FULL
 from benchmarks.adaptive.measure import QUARTER, Curve
 from benchmarks.adaptive.points import Point
@@ -35,21 +35,16 @@ def pooled_area(results: Results, problem: str, method: str) -> float:
         for same in _matched_points(found)
     ]
     majority = float(np.mean([result["majority"] for result in found]))
-    return Curve.of({**found[0], "points": points, "majority": majority}).area()
+    return Curve.of({**found[0], "points": points, "n_train": np.inf, "majority": majority}).area()
 
 
 def _matched_points(found: list[Result]) -> list[tuple[Point, ...]]:
     """Return the points of all seeds by position if all have as many, else those whose settings all seeds have."""
     if len({len(result["points"]) for result in found}) == 1:
         return list(zip(*(result["points"] for result in found), strict=True))
-    by_setting = [dict(zip(map(_identity, each["settings"]), each["points"], strict=True)) for each in found]
+    by_setting = [dict(zip(map(identity, each["settings"]), each["points"], strict=True)) for each in found]
     common = [setting for setting in by_setting[0] if all(setting in each for each in by_setting)]
     return [tuple(each[setting] for each in by_setting) for setting in common]
-
-
-def _identity(setting: dict[str, Any]) -> str:
-    """Return what names a setting in all seeds. The number of trees of a fixed set is chosen for each seed."""
-    return repr(setting.get("n_columns", setting))
 
 
 def scores_at(results: Results, problem: str, method: str, spend: float, score: str = "accuracy") -> dict[int, float]:

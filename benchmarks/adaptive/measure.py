@@ -1,15 +1,20 @@
 """Figures of a curve of scores against mean spend.
 
-A curve begins with the most frequent class at spend 0. It follows the straight lines between points that no other point
-dominates, and ends flat: two models mixed at random reach every point on the line between them. This holds for all
-contenders alike. `thrifty.metrics.area_under_cost_curve` measures steps instead, which would favour contenders with
-many points.
+A curve begins with the most frequent class at spend 0. It follows straight lines between points, and ends flat: two
+models mixed at random reach every point on the line between them. This holds for all contenders alike.
+`thrifty.metrics.area_under_cost_curve` measures steps instead, which would favour contenders with many points.
+
+On small problems the points of a contender are those of settings that were chosen on training rows; see `choice`. Those
+of the adaptive model are all operating points of one fit. On other problems the points are those that no other point of
+the same contender dominates on the test rows, of which there are hundreds or thousands. This favours contenders with many
+points a little; the adaptive model has 60, and others have up to 84.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.adaptive.choice import FEW_ROWS
 from benchmarks.adaptive.results import Result
 from thrifty.metrics import CostCurve
 
@@ -18,7 +23,7 @@ QUARTER = 0.25  # of the cost of all columns
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Corners of a curve: mean spends, ascending, and scores, not descending; and the cost of all columns."""
+    """Corners of a curve: mean spends, ascending, and scores; and the cost of all columns."""
 
     spend: np.ndarray
     score: np.ndarray
@@ -27,8 +32,14 @@ class Curve:
     @classmethod
     def of(cls, result: Result, score: str = "accuracy") -> "Curve":
         """Return the curve of a result; the points without the score are left out."""
-        points = [(point["spend"], point[score]) for point in result["points"] if score in point]
         start = result["majority"] if score == "accuracy" else 0.5
+        if (chosen := _chosen(result)) is not None:
+            points = [
+                (point["spend"], point[score]) for point, counts in zip(result["points"], chosen, strict=True) if counts
+            ]
+            spends, scores = np.array(sorted([(0.0, start), *points])).T
+            return cls(spends, scores, result["total"])
+        points = [(point["spend"], point[score]) for point in result["points"] if score in point]
         all_points = CostCurve(*np.array([(0.0, start), *points]).T)
         corners = all_points.frontier
         return cls(all_points.spend[corners], all_points.score[corners], result["total"])
@@ -54,6 +65,15 @@ class Curve:
         if last == 0:
             return float(self.spend[0])
         return float(np.interp(score, self.score[last - 1 : last + 1], self.spend[last - 1 : last + 1]))
+
+
+def _chosen(result: Result) -> list[bool] | None:
+    """Return which points of a small problem count; None on other problems."""
+    if result["n_train"] >= FEW_ROWS:
+        return None
+    if result.get("chosen") is not None:
+        return result["chosen"]
+    return ["budget" not in setting for setting in result["settings"]]  # all operating points of the adaptive model
 
 
 def mean_and_error(values: list[float]) -> tuple[float, float]:

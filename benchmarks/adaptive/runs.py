@@ -9,7 +9,8 @@ from pathlib import Path
 from time import process_time
 
 import thrifty
-from benchmarks.adaptive.contenders import ADAPTIVE, CONTENDERS, OTHERS, serves
+from benchmarks.adaptive.choice import chosen_settings, identity, is_small
+from benchmarks.adaptive.contenders import ADAPTIVE, CONTENDERS, FULL, OTHERS, serves
 from benchmarks.adaptive.problems import ADAPTIVE_ONLY, BIG, FIRST_SEEDS, Problem, load
 from benchmarks.adaptive.results import Key, Result, Results
 from benchmarks.adaptive.time_limit import OutOfTimeError, cpu_limit
@@ -51,21 +52,25 @@ def compute(runs: Iterable[Key], results: Results, limit: float, *, again: bool 
 
 def run(problem: Problem, method: str, limit: float) -> Result:
     """Return the result of one run; after an error or beyond the limit, it has the points up to there."""
-    points, error, start = [], "", process_time()
+    points, chosen, error, start = [], None, "", process_time()
     try:
         with cpu_limit(limit), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for point in CONTENDERS[method](problem):
                 points.append(point)  # one by one: an error keeps those before it
+            if is_small(problem) and method not in (ADAPTIVE, FULL):
+                chosen = chosen_settings(problem, CONTENDERS[method])
     except OutOfTimeError:
         error = f"given up after {limit:g} s of CPU time"
     except Exception as failure:
         error = f"{type(failure).__name__}: {failure}"
+    settings = [point.pop("setting") for point in points]
     return {
         "problem": problem.name,
         "seed": problem.seed,
         "method": method,
-        "settings": [point.pop("setting") for point in points],
+        "settings": settings,
+        "chosen": None if chosen is None else [identity(each) in chosen for each in settings],
         "points": points,
         "seconds": round(process_time() - start, 2),
         "error": error,

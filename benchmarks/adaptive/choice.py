@@ -1,0 +1,47 @@
+"""Which settings of a contender count: those that are best on training rows.
+
+With few test rows, the best of many settings on the test rows is often best by chance. So on small problems a contender
+first runs on `N_FOLDS` folds of the training rows. Only the settings that no other setting dominates there, by mean
+spend and mean accuracy, count on the test rows. The adaptive model needs no such choice: every point is an operating
+point of one fit.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from benchmarks.adaptive.points import Points
+from benchmarks.adaptive.problems import Problem
+from thrifty.metrics import CostCurve
+
+FEW_ROWS = 2_000
+N_FOLDS = 4
+
+
+def identity(setting: dict[str, Any]) -> str:
+    """Return what names a setting in all folds and seeds. The number of trees of a fixed set is chosen for each."""
+    return repr(setting.get("n_columns", setting))
+
+
+def is_small(problem: Problem) -> bool:
+    """Tell whether the settings of contenders are chosen on training rows."""
+    return len(problem.y) < FEW_ROWS
+
+
+def chosen_settings(problem: Problem, contender: Callable[[Problem], Points]) -> set[str]:
+    """Return the settings that no other setting dominates on held-out training rows."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=problem.seed)
+    for train, held_out in folds.split(problem.X, problem.y):
+        X, y = problem.X, problem.y
+        part = replace(problem, X=X[train], y=y[train], X_test=X[held_out], y_test=y[held_out])
+        for point in contender(part):
+            found.setdefault(identity(point["setting"]), []).append((point["spend"], point["accuracy"]))
+    complete = {name: np.mean(points, axis=0) for name, points in found.items() if len(points) == N_FOLDS}
+    if not complete:
+        return set(found)
+    curve = CostCurve(*np.array(list(complete.values())).T, labels=tuple(complete))
+    return {curve.labels[at] for at in curve.frontier}
