@@ -6,8 +6,8 @@ models mixed at random reach every point on the line between them. This holds fo
 
 On small problems the points of a contender are those of settings that were chosen on training rows; see `choice`. Those
 of the adaptive model are all operating points of one fit. On other problems the points are those that no other point of
-the same contender dominates on the test rows, of which there are hundreds or thousands. This favours contenders with many
-points a little; the adaptive model has 60, and others have up to 84.
+the same contender dominates on the test rows, of which there are hundreds or thousands. This favours contenders with
+many points a little; the adaptive model has 60, and others have up to 84.
 """
 
 from dataclasses import dataclass
