@@ -10,8 +10,9 @@ from thrifty.models.growing.bag import Bag
 from thrifty.models.growing.grown_tree import Splits
 from thrifty.models.growing.limits import Limits
 
-FEW_CELLS = 1_000_000  # codes of the bag; with more, threads save more time than one call for each node costs
-N_HISTOGRAMS = 4  # to start with
+MOST_CODES = 2_000_000  # if a tree reads more codes, threads save more time than a call for every node costs
+NODES_PER_TREE = 40  # approximately; all bins are read at each node
+N_HISTOGRAMS = 4  # to start with; the kernel allocates more if it needs them
 
 
 class FreeGrowth:
@@ -31,12 +32,13 @@ class FreeGrowth:
     def __init__(self, columns: Columns, categories: dict[int, np.ndarray], limits: Limits, n_words: int):
         self._columns, self._categories = columns, categories
         self._size, self._rules = limits.size, limits.split_rules
+        self._mean_bins = float(columns.n_bins.mean())
         self._histograms = np.empty((N_HISTOGRAMS, 8 * len(columns.words), N_CODES, n_words), dtype=np.int64)
 
-    @staticmethod
-    def is_faster(bag: Bag) -> bool:
+    def is_faster(self, bag: Bag) -> bool:
         """Return whether one thread is faster than several threads, which have to start again at every node."""
-        return n_threads() == 1 or len(bag.rows) * len(bag.features) <= FEW_CELLS
+        n_codes = len(bag.features) * (len(bag.rows) + NODES_PER_TREE * self._mean_bins)
+        return n_codes <= MOST_CODES or n_threads() == 1
 
     def grow(self, bag: Bag) -> Splits:
         """Grow a tree."""
