@@ -150,13 +150,13 @@ def test_if_nodes_gain_the_same_the_first_is_split_first():
         np.testing.assert_array_equal(grown.as_tree(1.0).feature, [0, 1, LEAF, LEAF, LEAF])
 
 
-@pytest.mark.parametrize("most_codes", [0, 10**9])
-def test_the_number_of_codes_decides_between_the_ways(most_codes, monkeypatch):
-    monkeypatch.setattr(free_growth, "MOST_CODES", most_codes)
+@pytest.mark.parametrize("codes_per_leaf", [0, 10**9])
+def test_the_number_of_codes_decides_between_the_ways(codes_per_leaf, monkeypatch):
+    monkeypatch.setattr(free_growth, "CODES_PER_LEAF", codes_per_leaf)
     problem = Problem(3)
     grower, (gradient, hessian, _, bag, rest, features) = problem.grower(), problem.draw()
     grown_in_one_call = []
     grow = grower._free.grow
     monkeypatch.setattr(grower._free, "grow", lambda bag: grown_in_one_call.append(bag) or grow(bag))
     grower.grow(gradient, hessian, bag, rest, features)
-    assert bool(grown_in_one_call) == (most_codes > 0 or n_threads() == 1)
+    assert bool(grown_in_one_call) == (codes_per_leaf > 0 or n_threads() == 1)
