@@ -91,19 +91,25 @@ def random_policy(seed, n_scores, is_regression=False):
     n_priced = n_groups - len(factors.free)
     order = random.permutation(n_groups)
     priced = [group for group in range(n_groups) if group not in factors.free]
-    candidates = np.array(random.choice(priced, 3, replace=False))
+    n_candidates = 0 if seed % 4 == 2 else 3
+    candidates = np.array(random.choice(priced, n_candidates, replace=False), dtype=np.int64)
     n_single = int(random.integers(2, n_priced))
     n_at_stage = np.array([1] * n_single + [n_priced - n_single])
     fill = np.where(random.random(N_COLUMNS) < 0.5, np.nan, np.inf)
     fill[categorical] = 70.0
     first = random.choice(priced, seed % 3, replace=False)
     phases = [
-        random_trees(random, n_trees, N_COLUMNS, random.integers(-64, 65, n_scores) / 64, 1, categorical)
+        random_trees(random, n_trees, N_COLUMNS, random.integers(-64, 65, n_scores) / 64, n_scores, categorical)
         for n_trees in ([12], [8, 12], [4, 12, 8])[seed // 3]
     ]
     last_count = len(factors.free) + 2 * np.arange(1, len(phases) + 1)
+    centre, width = random.integers(-32, 33, N_COLUMNS) / 64, 2.0 ** random.integers(-1, 2, N_COLUMNS)
+    slope, offset = random.integers(-64, 65, (2, len(phases), N_COLUMNS, n_scores)) / 64
+    slope[0] = offset[0] = 0.0  # the first phase starts from a constant
     n_state = N_COLUMNS + n_belief + 2
-    gains = random_trees(random, 5, n_state, [0.5, 0.25, 0.75, 0.25], 4, categorical)
+    gains = random_trees(
+        random, 5, n_state, [0.5, 0.25, 0.75, 0.25][-n_candidates - 1 :], n_candidates + 1, categorical
+    )
     stages = [random_trees(random, 3, n_state + 2, [1.0, 1.5, 2.0], 3, categorical) for _ in n_at_stage]
     all_trees = [flat(tree) for stage, _ in stages for tree in stage.trees]
     rule = StoppingRule(
@@ -119,10 +125,17 @@ def random_policy(seed, n_scores, is_regression=False):
         np.cumsum([0, *(len(trees.trees) for trees, _ in phases)]),
         np.array([trees.base for trees, _ in phases]),
         last_count,
+        centre,
+        width,
+        slope,
+        offset,
     )
     policy = PurchasePolicy(factors, predictor, gains[1], candidates, first, order, n_at_stage, fill, is_regression)
     plain = reference.Policy(
-        phases=[(largest, trees) for largest, (trees, _) in zip(last_count.tolist(), phases, strict=True)],
+        phases=[
+            (last_count[k], trees, reference.Linear(centre, width, slope[k], offset[k]) if k else None)
+            for k, (trees, _) in enumerate(phases)
+        ],
         gains=gains[0],
         groups=groups,
         units=units,
@@ -134,7 +147,7 @@ def random_policy(seed, n_scores, is_regression=False):
         n_at_stage=n_at_stage.tolist(),
         is_regression=is_regression,
     )
-    X = random.normal(size=(40, N_COLUMNS))
+    X = np.round(64 * random.normal(size=(40, N_COLUMNS))) / 64  # so that linear terms are exact
     X[:, CATEGORICAL] = random.choice([*CODES, 5, 200, -1], size=(len(X), len(CATEGORICAL)))
     X[random.random(X.shape) < 0.15] = np.nan
     return SimpleNamespace(

@@ -21,10 +21,19 @@ class Trees(NamedTuple):
     score_of: Any
 
 
+class Linear(NamedTuple):
+    """Linear terms of bought columns: offset + slope * z, z = (x - centre) / width, limited to -3..3."""
+
+    centre: Any  # of each column
+    width: Any
+    slope: Any  # of each column and score
+    offset: Any
+
+
 class Policy(NamedTuple):
     """What a row is predicted from, what groups cost, and what a row buys next."""
 
-    phases: Any  # (largest number of groups, Trees that predict scores) of each phase; the last has no limit
+    phases: Any  # (largest number of groups, Trees that predict scores, Linear or None); the last has no limit
     gains: Trees  # of the candidates, and (last) of the default group
     groups: Any  # lists of columns
     units: Any  # the set of units that each group requires
@@ -83,16 +92,29 @@ def masked(policy, x, bought):
 
 def phase_of(policy, bought):
     """Return the first phase that allows so many groups, or the last phase."""
-    for phase, (largest, _) in enumerate(policy.phases):
+    for phase, (largest, _, _) in enumerate(policy.phases):
         if len(bought) <= largest:
             return phase
     return len(policy.phases) - 1
 
 
 def scores_of(policy, x, bought, phase=None):
-    """Return the scores of a row that has bought some groups, by the trees of its phase or of a given one."""
+    """Return the scores of a row that has bought some groups, by its phase or by a given one."""
     phase = phase_of(policy, bought) if phase is None else phase
-    return sums(policy.phases[phase][1], masked(policy, x, bought))
+    _, trees, linear = policy.phases[phase]
+    values = masked(policy, x, bought)
+    scores = sums(trees, values)
+    return scores if linear is None else [score + linear_sum(linear, values, k) for k, score in enumerate(scores)]
+
+
+def linear_sum(linear, values, k):
+    """Return the linear terms of score k; a value that is not finite has none."""
+    total = 0.0
+    for column, x in enumerate(values):
+        if math.isfinite(x):
+            z = (x - linear.centre[column]) / linear.width[column]
+            total += linear.offset[column][k] + linear.slope[column][k] * max(-3.0, min(3.0, z))
+    return total
 
 
 def spend(policy, bought):
@@ -163,9 +185,14 @@ def best_candidate(policy, gains, bought, cap=math.inf):
     return best, ratio
 
 
+def expected_gains(policy, x, bought):
+    """Return the expected gains of the candidates and of the default group; 0 without candidates."""
+    return sums(policy.gains, state(policy, x, bought)) if len(policy.candidates) else [0.0]
+
+
 def choose(policy, x, bought, stage):
-    """Return the group that a row should buy next, and its expected gain."""
-    gains = sums(policy.gains, state(policy, x, bought))
+    """Return the group that a row should buy next, and its expected gain; 0 if there is nothing to choose from."""
+    gains = expected_gains(policy, x, bought)
     if stage < len(policy.first) and policy.first[stage] not in bought:
         return policy.first[stage], gain_of(policy, gains, policy.first[stage])
     default = next_in_order(policy, bought)
@@ -179,7 +206,7 @@ def choose(policy, x, bought, stage):
 
 def choose_within(policy, x, bought, cap):
     """Return the group that a row buys under a cap if it cannot pay for the one that it should buy."""
-    gains = sums(policy.gains, state(policy, x, bought))
+    gains = expected_gains(policy, x, bought)
     candidate, ratio = best_candidate(policy, gains, bought, cap)
     if ratio > 0:
         return candidate, gain_of(policy, gains, candidate)
@@ -245,7 +272,7 @@ def simulate(policy, x, forced, until):
         group, gain = choose(policy, x, bought, stage)
         wanted = forced[step] if step < until else NOTHING
         if wanted != NOTHING and wanted not in bought:
-            group, gain = wanted, gain_of(policy, sums(policy.gains, state(policy, x, bought)), wanted)
+            group, gain = wanted, gain_of(policy, expected_gains(policy, x, bought), wanted)
         history.append((bought, group, gain))
         if step < until and group != NOTHING:
             bought, stage = buy_stage(policy, bought, group, stage), stage + 1

@@ -2,7 +2,8 @@
 
 A row is a `State`. It starts with nothing (`begin`). Each stage chooses a group of columns (`decide`), pays for it
 (`pay_stage`) and reads its values (`read_groups`). Batches, sessions and simulated training rows call the same
-functions, so that they agree to the last bit.
+functions, so that they agree to the last bit. Functions that every purchase calls are inlined: passing all arrays of
+a policy takes longer than most of them run.
 
     d    columns, sorted by group    G    groups of columns that are bought together    S    stages
     s    scores of the predictor     C    candidates: groups that may be bought out of the default order
@@ -25,6 +26,7 @@ NOTHING, UNAFFORDABLE = -1, -2  # instead of a group; NOTHING also instead of a 
 EVERYTHING = 2.0  # instead of a share, which is at most 1
 LOG_LOSS, SQUARED_LOSS, ERROR_COSTS = 0, 1, 2  # kinds of loss
 SMALLEST_PROBABILITY = 1e-12
+LIMIT = 3.0  # of a standardised value in the linear part of the scores
 NODE = np.dtype(
     [
         ("threshold", np.float64),
@@ -55,6 +57,11 @@ class Policy(NamedTuple):
     phase_start: np.ndarray  # (n_phases + 1,) the trees of a phase are phase_start[phase] : phase_start[phase + 1]
     phase_base: np.ndarray  # (n_phases, s) what the scores of a phase start from
     last_count: np.ndarray  # (n_phases,) the largest number of groups that a row has in a phase
+    centre: np.ndarray  # (d,) a bought value x that is finite adds
+    width: np.ndarray  # (d,) offset + slope * (x - centre) / width
+    slope: np.ndarray  # (n_phases, d, s) to the scores of a phase;
+    offset: np.ndarray  # (n_phases, d, s) (x - centre) / width is limited to -LIMIT..LIMIT
+    is_linear: np.ndarray  # (n_phases,) uint8, whether a phase has slopes and offsets
     gains: PackedForest  # expected decrease of the loss by each candidate, and (last) by the default group
     tree_start: np.ndarray  # (n_phases, G + 1) the trees of a phase that read columns of group g are
     trees: np.ndarray  # trees[tree_start[phase, g] : tree_start[phase, g + 1]]
@@ -63,6 +70,7 @@ class Policy(NamedTuple):
     unit_start: np.ndarray  # (G + 1,) the units that group g requires are
     units: np.ndarray  # units[unit_start[g] : unit_start[g + 1]]
     unit_ticks: np.ndarray  # (n_units,) cost of each unit in ticks
+    shares_units: bool  # whether two groups require the same unit, so that a purchase can make another group free
     fill: np.ndarray  # (d,) what NaN in a bought column stands for; NaN: as if it were not bought
     first: np.ndarray  # groups that every row buys first, in this order
     order: np.ndarray  # (G,) default order of the groups
@@ -133,12 +141,26 @@ def begin(policy, state):
 
 
 @njit(cache=True, nogil=True)
+def begin_again(policy, state, leaf, scores):
+    """Let another row start; `leaf` and `scores` are those of a row without any columns."""
+    state.values[:] = np.nan
+    state.bought[:] = 0
+    state.paid[:] = 0
+    state.counts[:] = 0
+    state.leaf[: policy.phase_start[1]] = leaf[: policy.phase_start[1]]
+    state.scores[:] = scores
+
+
+@njit(cache=True, nogil=True)
 def enter_phase(policy, state, phase):
     """Compute the scores of a row by the trees of a phase."""
     nodes, words, value, root, _, score_of = policy.predictor
     values, leaf, scores = state.values, state.leaf, state.scores
     state.counts[3] = phase
     scores[:] = policy.phase_base[phase]
+    if policy.is_linear[phase]:
+        for column in range(policy.fill.size):
+            add_linear(policy, state, phase, column)
     for tree in range(policy.phase_start[phase], policy.phase_start[phase + 1]):
         node = find_leaf(nodes, words, root[tree], values)
         leaf[tree] = node
@@ -146,7 +168,18 @@ def enter_phase(policy, state, phase):
             scores[score_of[tree, k]] += value[node, k]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
+def add_linear(policy, state, phase, column):
+    """Add the linear terms of a column to the scores, if its value is known."""
+    x = state.values[column]
+    if np.isfinite(x):
+        z = (x - policy.centre[column]) / policy.width[column]
+        z = min(max(z, -LIMIT), LIMIT)
+        for k in range(state.scores.size):
+            state.scores[k] += policy.offset[phase, column, k] + policy.slope[phase, column, k] * z
+
+
+@njit(cache=True, nogil=True, inline="always")
 def phase_of(policy, n_bought):
     """Return the phase of a row that has so many groups."""
     phase = 0
@@ -174,18 +207,23 @@ def find_leaf(nodes, words, node, values):
     return node
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def ticks_of(policy, state, group):
     """Return the ticks of the units of a group that a row has not paid."""
+    return unpaid_ticks(policy.unit_start, policy.units, policy.unit_ticks, state.paid, group)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def unpaid_ticks(unit_start, units, unit_ticks, paid, group):
+    """Return the ticks of the units of a group that are not paid. Loops call it with the arrays, which is faster."""
     ticks = 0.0
-    for at in range(policy.unit_start[group], policy.unit_start[group + 1]):
-        unit = policy.units[at]
-        if not state.paid[unit]:
-            ticks += policy.unit_ticks[unit]
+    for at in range(unit_start[group], unit_start[group + 1]):
+        if not paid[units[at]]:
+            ticks += unit_ticks[units[at]]
     return ticks
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def pay(policy, state, group):
     """Pay the units of a group."""
     state.counts[0] += ticks_of(policy, state, group)
@@ -198,15 +236,22 @@ def pay(policy, state, group):
 @njit(cache=True, nogil=True)
 def pay_free(policy, state, n_planned):
     """Plan all groups that cost nothing now; return how many groups are planned."""
-    for group in range(state.bought.size):
-        if not state.bought[group] and ticks_of(policy, state, group) == 0:
+    bought, paid, unit_start, units, unit_ticks = (
+        state.bought,
+        state.paid,
+        policy.unit_start,
+        policy.units,
+        policy.unit_ticks,
+    )
+    for group in range(bought.size):
+        if not bought[group] and unpaid_ticks(unit_start, units, unit_ticks, paid, group) == 0:
             pay(policy, state, group)
             state.plan[n_planned] = group
             n_planned += 1
     return n_planned
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def pay_stage(policy, state, group, cap):
     """Pay for a chosen group, further groups of the default order at late stages, and plan what is then free.
 
@@ -223,10 +268,10 @@ def pay_stage(policy, state, group, cap):
         state.plan[n_planned] = group
         n_planned += 1
     state.counts[2] += 1
-    return pay_free(policy, state, n_planned)
+    return pay_free(policy, state, n_planned) if policy.shares_units else n_planned
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def read_groups(policy, state, n_planned, row):
     """Copy the values of the planned groups from a row of X, and update the scores."""
     phase = phase_of(policy, state.counts[1])
@@ -239,7 +284,7 @@ def read_groups(policy, state, n_planned, row):
         enter_phase(policy, state, phase)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def copy_values(policy, state, group, row):
     """Copy the values of a group from a row of X."""
     source, fill, values = policy.source, policy.fill, state.values
@@ -248,7 +293,7 @@ def copy_values(policy, state, group, row):
         values[column] = fill[column] if np.isnan(x) else x
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def read_group(policy, state, group, row):
     """Copy the values of a group from a row of X, and update the scores.
 
@@ -257,6 +302,9 @@ def read_group(policy, state, group, row):
     copy_values(policy, state, group, row)
     nodes, words, value, root, _, score_of = policy.predictor
     trees, leaf, scores, values, phase = policy.trees, state.leaf, state.scores, state.values, int(state.counts[3])
+    if policy.is_linear[phase]:
+        for column in range(policy.column_start[group], policy.column_start[group + 1]):
+            add_linear(policy, state, phase, column)
     for at in range(policy.tree_start[phase, group], policy.tree_start[phase, group + 1]):
         tree = trees[at]
         before, after = leaf[tree], find_leaf(nodes, words, root[tree], values)
@@ -266,9 +314,12 @@ def read_group(policy, state, group, row):
                 scores[score_of[tree, k]] += value[after, k] - value[before, k]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def describe(policy, state):
-    """Write the belief, the counts and the expected gains of a row into its state."""
+    """Write the belief, the counts and the expected gains of a row into its state.
+
+    Without candidates there is nothing to choose, and the expected gain counts as 0.
+    """
     at, scores, values = policy.fill.size, state.scores, state.values
     if policy.is_regression:
         values[at] = scores[0]
@@ -290,8 +341,16 @@ def describe(policy, state):
         at += scores.size + 1
     values[at] = state.counts[1]
     values[at + 1] = state.counts[0] / policy.total
+    state.gains[:] = 0.0
+    if policy.candidates.size:
+        expect_gains(policy, state)
+
+
+@njit(cache=True, nogil=True)
+def expect_gains(policy, state):
+    """Write the expected gain of each candidate, and of the default group, into a state that is described."""
     nodes, words, value, root, base, _ = policy.gains
-    gains = state.gains
+    gains, values = state.gains, state.values
     gains[:] = base
     for tree in range(root.size):
         node = find_leaf(nodes, words, root[tree], values)
@@ -304,7 +363,7 @@ def _entropy_term(p):
     return -p * np.log(p) if p > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def choose(policy, state):
     """Return the group that a row should buy next, or NOTHING if it has all groups.
 
@@ -342,18 +401,19 @@ def choose_within(policy, state, cap):
 def best_candidate(policy, state, cap):
     """Return the candidate with the largest expected gain per price (in ticks) within a cap, and this gain."""
     bought, candidates, gains = state.bought, policy.candidates, state.gains
+    unit_start, units, unit_ticks, paid = policy.unit_start, policy.units, policy.unit_ticks, state.paid
     chosen, best = NOTHING, 0.0
     for c in range(candidates.size):
         group = candidates[c]
         if bought[group] or gains[c] <= 0:
             continue
-        ticks = ticks_of(policy, state, group)
+        ticks = unpaid_ticks(unit_start, units, unit_ticks, paid, group)
         if gains[c] / ticks > best and (state.counts[0] + ticks) / policy.scale <= cap:
             chosen, best = group, gains[c] / ticks
     return chosen, best
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _chosen(policy, state, group, gain):
     """Write the expected gain of a chosen group and its price into the state, and return the group."""
     n_values = state.values.size
@@ -385,7 +445,7 @@ def decide(policy, stops, column, share, cap, state):
     return (group if going_on > 0 else UNAFFORDABLE), going_on
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _gain_of(policy, state, group):
     """Return the expected gain of a group; that of the default group if it is not a candidate."""
     for c in range(policy.candidates.size):
@@ -394,18 +454,19 @@ def _gain_of(policy, state, group):
     return state.gains[policy.candidates.size]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def next_in_order(policy, state, cap):
     """Return the first group of the default order that a row does not have and can pay for, or NOTHING."""
     order, bought, spent, scale = policy.order, state.bought, state.counts[0], policy.scale
+    unit_start, units, unit_ticks, paid = policy.unit_start, policy.units, policy.unit_ticks, state.paid
     for at in range(order.size):
         group = order[at]
-        if not bought[group] and (spent + ticks_of(policy, state, group)) / scale <= cap:
+        if not bought[group] and (spent + unpaid_ticks(unit_start, units, unit_ticks, paid, group)) / scale <= cap:
             return group
     return NOTHING
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def advantage(stops, column, share, state):
     """Return the expected advantage of going on over answering now.
 
@@ -436,9 +497,11 @@ def run_rows(policy, stops, column, share, X, caps, first, last, scores, bought,
     """Let rows first..last buy until going on is not worth its cost, and write their outcome."""
     n_stages = policy.n_at_stage.size
     state = new_state(policy)
+    begin(policy, state)
+    leaf, start = state.leaf.copy(), state.scores.copy()
     for i in range(first, last):
         row, cap = X[i], caps[i]
-        begin(policy, state)
+        begin_again(policy, state, leaf, start)
         read_groups(policy, state, pay_free(policy, state, 0), row)
         while state.counts[2] < n_stages:
             group, _ = decide(policy, stops, column, share, cap, state)
@@ -464,9 +527,11 @@ def simulate_rows(policy, X, rows, forced, until, first, last, scores, described
     """
     n_stages, d = policy.n_at_stage.size, policy.fill.size
     state = new_state(policy)
+    begin(policy, state)
+    leaf, start = state.leaf.copy(), state.scores.copy()
     for i in range(first, last):
         row = X[rows[i]]
-        begin(policy, state)
+        begin_again(policy, state, leaf, start)
         stage_of[i] = n_stages + 1
         n_planned = pay_free(policy, state, 0)
         for stage in range(until[i] + 1):

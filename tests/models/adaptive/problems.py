@@ -37,9 +37,12 @@ def policy_of(rows, trees, base, order, *, first=(), n_at_stage=None):
     n_columns = rows.codes.n_features
     n_priced = int((rows.prices > 0).sum())
     forest = Forest.from_trees(trees, n_features=n_columns, base=np.zeros(1))
-    predictor = MaskedPredictor(forest, np.array([0, len(trees)]), np.array([[base]]), np.array([rows.n_groups]))
+    linear = np.zeros(n_columns), np.ones(n_columns), *np.zeros((2, 1, n_columns, 1))
+    predictor = MaskedPredictor(
+        forest, np.array([0, len(trees)]), np.array([[base]]), np.array([rows.n_groups]), *linear
+    )
     n_described = 5 if not rows.objective.n_classes else 6
-    gains = Forest.from_trees([constant_tree(np.zeros(1))], n_features=n_columns + n_described - 2, base=np.zeros(1))
+    gains = Forest.from_trees([constant_tree(1)], n_features=n_columns + n_described - 2, base=np.zeros(1))
     return PurchasePolicy(
         rows.factors,
         predictor,

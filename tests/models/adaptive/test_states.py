@@ -27,7 +27,7 @@ def with_free():
 
 
 def policies(rows, **parameters):
-    policy = policy_of(rows, [constant_tree(np.zeros(1))], 0.0, ORDER, **parameters)
+    policy = policy_of(rows, [constant_tree(1)], 0.0, ORDER, **parameters)
     return [policy.training_arrays] * rows.n_folds
 
 

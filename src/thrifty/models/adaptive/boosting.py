@@ -1,17 +1,18 @@
-"""Boosted trees on coded rows: a predictor of one or more scores, and a regressor of many numbers at once.
+"""Boosted trees on coded rows, for one score or many.
 
-Both grow trees with the booster of the package, without charging for features: a masked row reads only what it bought.
+Trees are grown with the booster of the package, without charging for features: a masked row reads only what it bought.
+With many outputs, a tree is grown on the derivatives along one random direction, and its leaves hold a step for every
+output (the random projection of L. Iosipoi, A. Vakhrushev, SketchBoost, NeurIPS 2022, with one dimension).
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from thrifty.kernels.adaptive import leaf_means, subtract_steps
 from thrifty.models.forests.forest import LEAF, Forest, Tree
 from thrifty.models.growing.binning import Bins, Codes
+from thrifty.models.growing.grown_tree import GrownTree
 from thrifty.models.growing.growth import Grower, Limits
-from thrifty.models.growing.losses import Loss
 from thrifty.models.growing.payments import NoPayments
 
 
@@ -24,7 +25,7 @@ class Plan(NamedTuple):
         The largest number of rounds.
     learning_rate : float
     limits : Limits
-        Limits on each tree.
+        Limits on each tree. ``limits.l2_regularization`` also shrinks the steps of its leaves.
     max_features : float
         The share of the features that each tree draws.
     patience : int or None
@@ -38,39 +39,68 @@ class Plan(NamedTuple):
     patience: int | None = None
 
 
+class Outputs(Protocol):
+    """What trees are fitted to: the outputs of all rows so far, and their loss; see `boosted_outputs`.
+
+    Attributes
+    ----------
+    base : ndarray of shape (n_outputs,)
+        What the outputs start from.
+    weight : ndarray of shape (n,)
+        The weights of the rows.
+    constant_hessian : bool
+        Whether the second derivatives are the weights.
+    """
+
+    base: np.ndarray
+    weight: np.ndarray
+    constant_hessian: bool
+
+    def derivatives(self, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first and second derivative (n,) of the loss along one direction of the outputs."""
+
+    def take_steps(self, grown: GrownTree, plan: Plan) -> Tree:
+        """Change the outputs by the steps of the leaves of a tree, and return the tree with these steps."""
+
+    def loss(self, rows: np.ndarray) -> float:
+        """Return the mean loss of some rows."""
+
+
 class Boosted(NamedTuple):
-    """Boosted trees of one or more scores, what the scores start from (n_scores,), and the number of rounds."""
+    """Boosted trees.
+
+    Attributes
+    ----------
+    trees : list of Tree
+        A leaf has a value for each output.
+    base : ndarray of shape (n_outputs,)
+        What their sums start from.
+    n_features : int
+    n_rounds : int
+        After how many rounds boosting stopped.
+    loss : float
+        The loss of held-out rows; NaN if the plan has no patience.
+    """
 
     trees: list[Tree]
     base: np.ndarray
     n_features: int
-    n_rounds: float
-
-    @property
-    def forest(self) -> Forest:
-        """The trees as a forest; tree t adds to score t % n_scores."""
-        return Forest.from_trees(self.trees, n_features=self.n_features, base=self.base)
-
-
-class VectorTrees(NamedTuple):
-    """Trees with one value per output at each leaf, and what their sums start from (n_outputs,)."""
-
-    trees: list[Tree]
-    base: np.ndarray
-    n_features: int
+    n_rounds: int = 0
+    loss: float = np.nan
 
     def forest(self) -> Forest:
-        """Return the trees as a forest; without trees, one that adds nothing."""
+        """Return the trees as a forest."""
         return Forest.from_trees(self.trees, n_features=self.n_features, base=self.base)
-
-
-def constant_tree(value: np.ndarray) -> Tree:
-    """Return a tree of one leaf with these values."""
-    return Tree([LEAF], [0.0], [0], [0], np.reshape(value, (1, -1)), [True])
 
 
 def boost(
-    codes: Codes, bins: Bins, loss: Loss, bag: np.ndarray, held_out: np.ndarray, plan: Plan, random: np.random.Generator
+    codes: Codes,
+    bins: Bins,
+    outputs: Outputs,
+    bag: np.ndarray,
+    held_out: np.ndarray,
+    plan: Plan,
+    random: np.random.Generator,
 ) -> Boosted:
     """Fit boosted trees to some rows; other rows may decide the number of rounds.
 
@@ -78,94 +108,40 @@ def boost(
     ----------
     codes : Codes
     bins : Bins
-    loss : Loss
-        The loss of all rows.
+    outputs : Outputs
+        The outputs of all rows. They change.
     bag : ndarray of uint32
         The rows to fit.
     held_out : ndarray of uint32
         Rows whose loss decides when to stop, if the plan has patience.
     plan : Plan
     random : Generator
-        Draws the features of each round.
+        Draws the features and the direction of each round.
 
     Returns
     -------
     Boosted
     """
-    grower = Grower(
-        codes, bins, NoPayments(loss.weight, codes.n_features), plan.limits, loss.constant_hessian, float(len(bag))
-    )
-    base = loss.base(slice(None))  # of all rows, because a fold may lack a class
-    scores = np.repeat(base[:, None], codes.n_rows, axis=1)
+    weight, n_features = outputs.weight, codes.n_features
+    payments = NoPayments(weight, n_features)
+    grower = Grower(codes, bins, payments, plan.limits, outputs.constant_hessian, float(weight[bag].sum()))
     trees: list[Tree] = []
-    best, best_round = np.inf, 0
+    best, best_round, n_kept = _held_out_loss(outputs, held_out, plan), 0, 0
     for round_ in range(1, plan.n_rounds + 1):
-        grown = [
-            grower.grow(gradient, hessian, bag.copy(), held_out.copy(), drawn_features(codes.n_features, plan, random))
-            for gradient, hessian in zip(*loss.derivatives(scores), strict=True)
-        ]
-        for tree, line in zip(grown, scores, strict=True):
-            tree.add_to(line, plan.learning_rate)
-        trees += [tree.as_tree(plan.learning_rate) for tree in grown]
-        if not any(tree.n_splits for tree in grown) and plan.max_features >= 1:
-            break  # every further round would be the same
-        if plan.patience is None:
-            best_round = round_
-        elif (value := loss.value(scores, held_out)) < best:
-            best, best_round = value, round_
+        features = drawn_features(n_features, plan, random)
+        grown = grower.grow(*outputs.derivatives(random), bag.copy(), held_out.copy(), features)
+        if grown.n_splits:  # a tree without a split changes nothing
+            trees.append(outputs.take_steps(grown, plan))
+        loss = _held_out_loss(outputs, held_out, plan)
+        if plan.patience is None or loss < best:
+            best, best_round, n_kept = loss, round_, len(trees)
         elif round_ - best_round >= plan.patience:
             break
-    kept = trees[: best_round * len(base)] or [constant_tree(np.zeros(1))] * len(base)
-    return Boosted(kept, base, codes.n_features, best_round)
+    return Boosted(trees[:n_kept] or [constant_tree(len(outputs.base))], outputs.base, n_features, best_round, best)
 
 
-def boost_vector(
-    codes: Codes, bins: Bins, labels: np.ndarray, weight: np.ndarray, plan: Plan, random: np.random.Generator
-) -> VectorTrees:
-    """Fit trees whose leaves predict many numbers at once, by least squares.
-
-    In each round the residuals of all outputs are projected on a random direction, a tree is grown on this one number,
-    and its leaves hold the mean residual of each output (the random projection of L. Iosipoi, A. Vakhrushev,
-    SketchBoost, NeurIPS 2022, with one dimension).
-
-    Parameters
-    ----------
-    codes : Codes
-        The rows.
-    bins : Bins
-    labels : ndarray of shape (n, n_outputs)
-        NaN in an output that does not count for a row.
-    weight : ndarray of shape (n,)
-    plan : Plan
-        ``limits.l2_regularization`` shrinks the means of leaves, as if so many rows had a residual of 0.
-    random : Generator
-
-    Returns
-    -------
-    VectorTrees
-        One tree per round.
-    """
-    n_outputs = labels.shape[1]
-    known = np.isfinite(labels)
-    base = _means(labels, known, weight)
-    residual = np.where(known, labels - base, 0.0)
-    spread = np.sqrt(_means(residual**2, known, weight))
-    grower = Grower(codes, bins, NoPayments(weight, codes.n_features), plan.limits, True, float(weight.sum()))
-    rows, nobody = np.arange(codes.n_rows, dtype=np.uint32), np.empty(0, dtype=np.uint32)
-    trees = []
-    for _ in range(plan.n_rounds):
-        direction = random.standard_normal(n_outputs) * spread
-        gradient = -weight * (residual @ direction)
-        grown = grower.grow(gradient, weight, rows.copy(), nobody, drawn_features(codes.n_features, plan, random))
-        if not grown.n_splits:
-            continue
-        values = np.zeros((grown.n_nodes, n_outputs))
-        for leaf, (members, _) in grown.rows.items():
-            leaf_means(members, residual, known, weight, plan.limits.l2_regularization, values[leaf])
-            values[leaf] *= plan.learning_rate
-            subtract_steps(members, values[leaf], known, residual)
-        trees.append(grown.with_values(values))
-    return VectorTrees(trees or [constant_tree(np.zeros(n_outputs))], base, codes.n_features)
+def _held_out_loss(outputs: Outputs, held_out: np.ndarray, plan: Plan) -> float:
+    return outputs.loss(held_out) if plan.patience is not None else np.nan
 
 
 def drawn_features(n_features: int, plan: Plan, random: np.random.Generator) -> np.ndarray:
@@ -176,7 +152,6 @@ def drawn_features(n_features: int, plan: Plan, random: np.random.Generator) -> 
     return np.sort(random.choice(n_features, n_drawn, replace=False))
 
 
-def _means(values: np.ndarray, known: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the weighted mean of the known values of each column; 0 if there are none."""
-    total = weight @ known
-    return np.divide(weight @ np.where(known, values, 0.0), total, out=np.zeros(len(total)), where=total > 0)
+def constant_tree(n_outputs: int) -> Tree:
+    """Return a tree that adds nothing."""
+    return Tree([LEAF], [0.0], [0], [0], np.zeros((1, n_outputs)), [True])

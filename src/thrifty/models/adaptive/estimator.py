@@ -164,7 +164,7 @@ class AdaptiveEstimator(BudgetedEstimator):
         self._refuse_bad_parameters()
         rows = self._training_rows(self._validated(X, y, sample_weight, qid))
         title = type(self).__name__ if self.verbose else None
-        with progress(title, STEPS_PER_ROUND * (self.n_rounds + 1) + 1) as advance:
+        with progress(title, STEPS_PER_ROUND * (self.n_rounds + 1) + 3) as advance:
             learned = Learner(rows, self._settings(len(rows)), advance).learn()
         self.policy_, self.n_rounds_ = learned.policy, learned.n_rounds
         assert learned.stopped.rule is not None

@@ -11,14 +11,15 @@ import numpy as np
 
 from thrifty.kernels.adaptive import Policy, add_leaves, gains_of_groups
 from thrifty.kernels.threads import over_rows
-from thrifty.models.adaptive.boosting import Plan, VectorTrees, boost_vector, constant_tree
+from thrifty.models.adaptive.boosted_outputs import Numbers
+from thrifty.models.adaptive.boosting import Boosted, Plan, boost, constant_tree
 from thrifty.models.adaptive.policy import packed
 from thrifty.models.adaptive.simulation import n_described_of
 from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
 from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.growth import Limits
 
-PLAN = Plan(80, 0.15, Limits(None, 31, 60.0, 20.0), max_features=0.7)
+PLAN = Plan(40, 0.25, Limits(None, 15, 60.0, 20.0), max_features=0.7)
 SMALLEST_BLOCK = 32  # states of a thread
 MIN_Z = 1.0  # standard errors by which buying a group instead of the default has to be better
 
@@ -34,7 +35,7 @@ class Gains(NamedTuple):
 def no_gains(rows: TrainingRows) -> Gains:
     """Return gains that let every row follow the default order."""
     n_features = rows.codes.n_features + n_described_of(rows) - 2
-    forest = VectorTrees([constant_tree(np.zeros(1))], np.zeros(1), n_features).forest()
+    forest = Boosted([constant_tree(1)], np.zeros(1), n_features).forest()
     return Gains([forest] * rows.n_folds, forest, np.empty(0, dtype=np.int64))
 
 
@@ -65,22 +66,21 @@ def fit_gains(
     ndarray of int
         The positions of the groups that are worth buying out of the default order.
     """
-    gains, prices, described = _gains(rows, policies, groups, row, bought)
+    gains, prices, described = gains_of_states(rows, policies, groups, row, bought)
     bins = bins_of_states(described, rows.random)
     states, weight, fold = States.of(rows, row, bought, described, bins), rows.weight[row], rows.fold[row]
     forests, expected = [], np.empty_like(gains)
     for k in range(rows.n_folds):
         others = states.take(fitted := np.flatnonzero(fold != k))
-        trees = boost_vector(others.codes, others.bins, gains[fitted], weight[fitted], PLAN, rows.random)
-        forests.append(trees.forest())
+        forests.append(fit_states(others, gains[fitted], weight[fitted], PLAN, rows.random).forest())
         held_out = np.flatnonzero(fold == k)
         expected[held_out] = _predicted(forests[-1], rows, row[held_out], bought[held_out], described[held_out])
-    full = boost_vector(states.codes, states.bins, gains, weight, PLAN, rows.random)
+    full = fit_states(states, gains, weight, PLAN, rows.random)
     worthwhile = _worthwhile(gains, expected, prices)
     return Gains(forests, full.forest(), groups), worthwhile
 
 
-def _gains(
+def gains_of_states(
     rows: TrainingRows, policies: list[Policy], groups: np.ndarray, row: np.ndarray, bought: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the gains of groups in states and their prices (n, len(groups) + 1), and the description of states.
@@ -101,6 +101,14 @@ def _gains(
         )
         gains[members], prices[members], described[members] = parts
     return gains, prices, described[:, :-2]
+
+
+def fit_states(
+    states: States, labels: np.ndarray, weight: np.ndarray, plan: Plan, random: np.random.Generator
+) -> Boosted:
+    """Regress many numbers (n, n_outputs) on states."""
+    everyone, nobody = np.arange(len(labels), dtype=np.uint32), np.empty(0, dtype=np.uint32)
+    return boost(states.codes, states.bins, Numbers(labels, weight), everyone, nobody, plan, random)
 
 
 def _predicted(

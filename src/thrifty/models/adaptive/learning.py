@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from thrifty.kernels.adaptive import Policy
 from thrifty.models.adaptive.boosting import Plan
+from thrifty.models.adaptive.forward_order import forward_order
 from thrifty.models.adaptive.gains import Gains, fit_gains, no_gains, restricted
 from thrifty.models.adaptive.lookahead import best_first_group
 from thrifty.models.adaptive.order import default_order
@@ -18,6 +20,7 @@ from thrifty.models.adaptive.stopping import Stopped, default_cost_weights, fit_
 from thrifty.models.adaptive.training_rows import TrainingRows
 from thrifty.models.forests.forest import Forest
 
+ACCEPTED_ERRORS = 1.0  # standard errors by which a round has to be better
 REFIT_ROWS = 2_000  # on which the spend of the final model is measured
 MAX_CANDIDATES = 100  # groups that may be bought out of order; the first ones of the default order
 STATES_PER_ROW = 2  # on which gains are learned
@@ -56,6 +59,21 @@ class Settings:
     max_rows: int
 
 
+class Route(NamedTuple):
+    """In which order rows buy.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n_groups,)
+        The default order.
+    first : ndarray of int
+        The groups that every row buys first.
+    """
+
+    order: np.ndarray
+    first: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Attempt:
     """A policy during learning, with the walks of rows by models of other folds.
@@ -67,8 +85,7 @@ class Attempt:
     predictors : list of FoldPredictor
         One for each fold.
     gains : Gains
-    first : ndarray of int
-        The groups that every row buys first.
+    route : Route
     walks : Walks
     stopped : Stopped
     """
@@ -76,7 +93,7 @@ class Attempt:
     phases: list[Phase]
     predictors: list[FoldPredictor]
     gains: Gains
-    first: np.ndarray
+    route: Route
     walks: Walks
     stopped: Stopped
 
@@ -133,10 +150,13 @@ class Learner:
 
     def learn(self) -> Learned:
         """Return the learned policy."""
-        best, n_rounds = self._default(), 0
+        best, n_rounds = self._default(self.order), 0
+        challenger = self._reordered(best)
+        if challenger is not None and is_better(self.rows, challenger, best, 0.0):  # both are equally simple
+            best = challenger
         while n_rounds < self.settings.n_rounds and len(self.groups) > 1:
             challenger = self._improved(best)
-            if challenger is None or not is_better(self.rows, challenger, best):
+            if challenger is None or not is_better(self.rows, challenger, best, ACCEPTED_ERRORS):
                 break
             best, n_rounds = challenger, n_rounds + 1
         if not best.gains.candidates.size:
@@ -144,23 +164,34 @@ class Learner:
         n_rounds_of_phase = np.mean([each.n_rounds for each in best.predictors], axis=0)
         predictor = fit_predictor(self.rows, best.phases, n_rounds_of_phase)
         self.advance("final predictor")
-        policy = self._policy(predictor, best.gains.of_all, best.gains.candidates, best.first)
+        policy = self._policy(predictor, best.gains.of_all, best.gains.candidates, best.route)
         stopped = fit_stops(self.rows, best.walks, best.stopped.cost_weights, final=True)
         self.advance("final stops")
         refit_row = self.sample[:: max(1, len(self.sample) // REFIT_ROWS)]
         walks = walk(self.rows, [policy.training_arrays] * self.rows.n_folds, refit_row)
         return Learned(policy, best.walks.row, stopped, refit_row, stops_of(self.rows, walks, stopped), n_rounds)
 
-    def _default(self) -> Attempt:
-        """Return the policy that follows the default order."""
-        settings = self.settings
+    def _default(self, order: np.ndarray, before: Attempt | None = None) -> Attempt:
+        """Return the policy that follows a default order; an attempt before it decides about linear starts."""
+        rows, settings = self.rows, self.settings
         phases = [
             Phase(
-                copies_along_order(self.rows, self.order, stages, settings.n_copies, settings.n_bags), last_count, plan
+                copies_along_order(rows, order, stages, settings.n_copies, settings.n_bags),
+                last_count,
+                plan,
+                None if before is None else before.phases[k].is_linear,
             )
-            for stages, last_count, plan in self._phases()
+            for k, (stages, last_count, plan) in enumerate(self._phases())
         ]
-        return self._attempt(phases, no_gains(self.rows), np.empty(0, dtype=np.int64))
+        return self._attempt(phases, no_gains(rows), Route(order, np.empty(0, dtype=np.int64)))
+
+    def _reordered(self, attempt: Attempt) -> Attempt | None:
+        """Return the policy that follows a default order by forward selection; None if it would not differ."""
+        n_steps = int((self.n_at_stage == 1).sum())
+        before = attempt.route.order
+        order = forward_order(self.rows, self._policies(attempt), self.sample, before, n_steps)
+        self.advance("forward selection")
+        return None if (order == before).all() else self._default(order, attempt)
 
     def _improved(self, attempt: Attempt) -> Attempt | None:
         """Return the policy that buys by expected gains; None if it would not differ."""
@@ -168,25 +199,27 @@ class Learner:
         row, bought = self._states(attempt)
         gains, worthwhile = fit_gains(rows, self._policies(attempt), self.groups, row, bought)
         self.advance("gains")
-        group = None
-        if not attempt.first.size:
+        group, route = None, attempt.route
+        if not route.first.size:
             group = best_first_group(rows, self._policies(attempt, gains), self.sample)
             self.advance("lookahead")
         if group is None:  # after a new first purchase, what is worthwhile changes
             gains = restricted(gains, worthwhile)
-        if group is None and not worthwhile.size:
-            return None
-        first = attempt.first if group is None else np.array([group], dtype=np.int64)
-        policies = [policy._replace(first=first) for policy in self._policies(attempt, gains)]
+            if not worthwhile.size:
+                return None
+        else:
+            route = route._replace(first=np.array([group], dtype=np.int64))
+        policies = self._policies(attempt, gains, route)
         phases = [
             Phase(
-                copies_on_policy(rows, policies, self.order, stages, settings.n_copies, settings.n_bags),
+                copies_on_policy(rows, policies, route.order, stages, settings.n_copies, settings.n_bags),
                 last_count,
                 plan,
+                before.is_linear,
             )
-            for stages, last_count, plan in self._phases()
+            for (stages, last_count, plan), before in zip(self._phases(), attempt.phases, strict=True)
         ]
-        return self._attempt(phases, gains, first)
+        return self._attempt(phases, gains, route)
 
     def _phases(self) -> list[tuple[tuple[int, int], int, Plan]]:
         """Return the phases of the predictor: which stages copies are from, the largest number of groups, and the plan.
@@ -201,12 +234,11 @@ class Learner:
         return [((0, BORDER + OVERLAP), n_free + BORDER, early), ((BORDER - OVERLAP, n_priced), n_groups, late)]
 
     def _with_gain_of_default(self, attempt: Attempt) -> Attempt:
-        """Return a policy that follows the default order, and knows the expected gain of the next group."""
+        """Return a policy that follows the default order, and can explain purchases by their expected gain."""
         nothing = np.empty(0, dtype=np.int64)
         row, bought = self._states(attempt)
         gains, _ = fit_gains(self.rows, self._policies(attempt), nothing, row, bought)
-        walks = walk(self.rows, self._policies(attempt, gains), self.sample)
-        return replace(attempt, gains=gains, walks=walks)
+        return replace(attempt, gains=gains)
 
     def _states(self, attempt: Attempt) -> tuple[np.ndarray, np.ndarray]:
         """Return states on which gains are learned: their rows, and the groups that these have."""
@@ -215,38 +247,38 @@ class Learner:
         policies = self._policies(attempt)
         return row, explored(self.rows, policies, row, n_forced=2, share_forced=0.7, stages=(0, LAST_STAGE))
 
-    def _attempt(self, phases: list[Phase], gains: Gains, first: np.ndarray) -> Attempt:
+    def _attempt(self, phases: list[Phase], gains: Gains, route: Route) -> Attempt:
         """Fit predictors, walk, and learn when to stop."""
-        predictors = fit_predictors(self.rows, phases)
+        predictors, phases = fit_predictors(self.rows, phases)
         self.advance("predictors")
         policies = [
-            self._policy(each.predictor, of_fold, gains.candidates, first).training_arrays
+            self._policy(each.predictor, of_fold, gains.candidates, route).training_arrays
             for each, of_fold in zip(predictors, gains.of_fold, strict=True)
         ]
         walks = walk(self.rows, policies, self.sample)
         weights = default_cost_weights(walks.losses(self.rows), walks.spend, self.rows.weight[self.sample])
         stopped = fit_stops(self.rows, walks, weights, final=False)
         self.advance("stops")
-        return Attempt(phases, predictors, gains, first, walks, stopped)
+        return Attempt(phases, predictors, gains, route, walks, stopped)
 
-    def _policies(self, attempt: Attempt, gains: Gains | None = None) -> list[Policy]:
-        """Return the policies of an attempt, one for each fold, with other gains if they are given."""
-        gains = attempt.gains if gains is None else gains
+    def _policies(self, attempt: Attempt, gains: Gains | None = None, route: Route | None = None) -> list[Policy]:
+        """Return the policies of an attempt, one for each fold, with other gains or another route if they are given."""
+        gains, route = gains or attempt.gains, route or attempt.route
         return [
-            self._policy(each.predictor, of_fold, gains.candidates, attempt.first).training_arrays
+            self._policy(each.predictor, of_fold, gains.candidates, route).training_arrays
             for each, of_fold in zip(attempt.predictors, gains.of_fold, strict=True)
         ]
 
     def _policy(
-        self, predictor: MaskedPredictor, gains: Forest, candidates: np.ndarray, first: np.ndarray
+        self, predictor: MaskedPredictor, gains: Forest, candidates: np.ndarray, route: Route
     ) -> PurchasePolicy:
         return PurchasePolicy(
             self.rows.factors,
             predictor,
             gains,
             candidates,
-            first,
-            self.order,
+            route.first,
+            route.order,
             self.n_at_stage,
             self.rows.fill,
             not self.rows.objective.n_classes,
@@ -263,8 +295,8 @@ def stage_sizes(n_groups: int, max_steps: int) -> np.ndarray:
     return np.array(sizes, dtype=np.int64)
 
 
-def is_better(rows: TrainingRows, challenger: Attempt, best: Attempt) -> bool:
-    """Tell whether a policy is better than another by more than a standard error on rows that were not fitted.
+def is_better(rows: TrainingRows, challenger: Attempt, best: Attempt, n_errors: float) -> bool:
+    """Tell whether a policy is better than another by some standard errors on rows that were not fitted.
 
     At each cost weight w of the challenger, the objective loss + w * spend of a row is divided by its mean under the
     other policy, so that all cost weights count alike. The differences of the two policies are averaged over cost
@@ -280,4 +312,4 @@ def is_better(rows: TrainingRows, challenger: Attempt, best: Attempt) -> bool:
     difference = np.mean(differences, axis=0)
     mean = float(np.average(difference, weights=weight))
     error = float(np.sqrt(np.sum(np.square(weight * (difference - mean))))) / float(weight.sum())
-    return mean > error
+    return mean > n_errors * error

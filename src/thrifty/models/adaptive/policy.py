@@ -18,39 +18,69 @@ from thrifty.stored import Array, Flag, Structure, stored
     phase_start=Array("int64", "n_starts", low=0),
     phase_base=Array("float64", "n_phases", "n_scores", finite=True),
     last_count=Array("int64", "n_phases", low=0),
+    centre=Array("float64", "n_columns", finite=True),
+    width=Array("float64", "n_columns", low=0, finite=True),
+    slope=Array("float64", "n_phases", "n_columns", "n_scores", finite=True),
+    offset=Array("float64", "n_phases", "n_columns", "n_scores", finite=True),
 )
 class MaskedPredictor(Rebuilt):
     """Scores of masked rows, in which NaN is what a row has not bought.
 
-    Rows with few groups and rows with many groups are predicted by different trees: they are in different phases.
+    Rows with few groups and rows with many groups are predicted by different trees: they are in different phases. The
+    scores of a phase are the sum of a constant, of linear terms, if boosting started from a linear model, and of trees.
 
     Parameters
     ----------
     forest : Forest
-        The trees of all phases, one phase after another. Tree t adds to score ``t % n_scores``.
+        The trees of all phases, one phase after another. A leaf has a value for each score.
     phase_start : ndarray of int, shape (n_phases + 1,)
         The trees of a phase are ``phase_start[phase]`` to ``phase_start[phase + 1]``.
     phase_base : ndarray of shape (n_phases, n_scores)
         What the scores of a phase start from.
     last_count : ndarray of int, shape (n_phases,)
         The largest number of groups that a row has in each phase; the last phase has no limit.
+    centre, width : ndarray of shape (n_columns,)
+        A bought value x that is finite adds ``offset + slope * z`` with ``z = (x - centre) / width``, limited to -3..3.
+    slope, offset : ndarray of shape (n_phases, n_columns, n_scores)
+        The coefficients of each phase; 0 if boosting started from a constant.
     """
 
-    _made_of = ("forest", "phase_start", "phase_base", "last_count")
+    _made_of = ("forest", "phase_start", "phase_base", "last_count", "centre", "width", "slope", "offset")
 
-    def __init__(self, forest: Forest, phase_start: np.ndarray, phase_base: np.ndarray, last_count: np.ndarray):
+    def __init__(
+        self,
+        forest: Forest,
+        phase_start: np.ndarray,
+        phase_base: np.ndarray,
+        last_count: np.ndarray,
+        centre: np.ndarray,
+        width: np.ndarray,
+        slope: np.ndarray,
+        offset: np.ndarray,
+    ):
         self.forest, self.phase_start, self.phase_base = forest, phase_start, phase_base
         self.last_count = last_count
+        self.centre, self.width, self.slope, self.offset = centre, width, slope, offset
         rising = phase_start[0] == 0 and phase_start[-1] == forest.n_trees and (np.diff(phase_start) > 0).all()
         require(bool(rising) and len(phase_start) == len(phase_base) + 1, "its phases are not in order")
         require(bool((np.diff(last_count) > 0).all()), "its phases are not in order")
-        require(forest.value.shape[1] == 1, "its predictor has leaves with several values")
+        require(forest.value.shape[1] == phase_base.shape[1], "its predictor has leaves of other scores")
         require(len(forest.base) == phase_base.shape[1] > 0, "its predictor has other scores")
+        shape = (len(phase_base), forest.n_features, phase_base.shape[1])
+        require(slope.shape == offset.shape == shape, "its linear terms are of other columns or scores")
+        require(centre.shape == width.shape == shape[1:2], "its linear terms are of other columns")
+        require(bool((width > 0).all()), "its linear terms have a width of 0")
 
     @property
     def n_scores(self) -> int:
         """The number of scores of a row."""
         return self.phase_base.shape[1]
+
+    @property
+    def is_linear(self) -> np.ndarray:
+        """Whether each phase has linear terms, (n_phases,)."""
+        coefficients = np.concatenate([self.slope, self.offset], axis=1)
+        return np.array([each.any() for each in coefficients])
 
 
 @stored(
@@ -157,6 +187,11 @@ class PurchasePolicy(Rebuilt):
             phase_start=self.predictor.phase_start.astype(np.int64),
             phase_base=np.ascontiguousarray(self.predictor.phase_base),
             last_count=self.predictor.last_count.astype(np.float64),
+            centre=self.predictor.centre.astype(np.float64),
+            width=self.predictor.width.astype(np.float64),
+            slope=np.ascontiguousarray(self.predictor.slope),
+            offset=np.ascontiguousarray(self.predictor.offset),
+            is_linear=self.predictor.is_linear.astype(np.uint8),
             gains=packed(self.gains),
             tree_start=tree_start,
             trees=trees,
@@ -165,6 +200,7 @@ class PurchasePolicy(Rebuilt):
             unit_start=unit_start,
             units=units,
             unit_ticks=ticks.astype(np.float64),
+            shares_units=bool(np.bincount(units).max(initial=0) > 1),
             fill=self.fill.astype(np.float64),
             first=self.first.astype(np.int64),
             order=self.order.astype(np.int64),

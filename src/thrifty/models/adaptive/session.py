@@ -11,6 +11,7 @@ from thrifty.kernels.adaptive import (
     UNAFFORDABLE,
     begin,
     decide,
+    expect_gains,
     new_state,
     pay_free,
     pay_stage,
@@ -73,7 +74,7 @@ class AdaptiveSession(Session):
             return self._stop("cap", "what would be worth its cost exceeds the cap")
         if group == NOTHING:
             return self._stop("done", self._why_not(going_on))
-        gain, before = state.values[-2], state.counts[0]
+        gain, before = self._expected_gain(), state.counts[0]
         self._n_planned = pay_stage(policy, state, group, self._cap)
         cost = float((state.counts[0] - before) / policy.scale)
         return Acquire(self._features(), cost, self._why(gain, cost, going_on))
@@ -98,6 +99,13 @@ class AdaptiveSession(Session):
         return Stop(prediction, score, int(self._state.counts[2]), reason, explanation)
 
     # Explanations
+
+    def _expected_gain(self) -> float:
+        """Return the expected gain of the chosen group; a policy without candidates did not need it to choose."""
+        if self._policy.candidates.size:
+            return self._state.values[-2]
+        expect_gains(self._policy, self._state)
+        return self._state.gains[0]
 
     def _why(self, gain: float, cost: float, going_on: float) -> str:
         if not self._cost_weight:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.models.adaptive.boosting import Plan, VectorTrees, boost_vector, constant_tree
-from thrifty.models.adaptive.gains import state_outputs, state_values
+from thrifty.models.adaptive.boosting import Boosted, Plan, constant_tree
+from thrifty.models.adaptive.gains import fit_states, state_outputs, state_values
 from thrifty.models.adaptive.policy import StoppingRule
 from thrifty.models.adaptive.simulation import Walks
 from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
@@ -107,7 +107,7 @@ def fit_stops(rows: TrainingRows, walks: Walks, cost_weights: np.ndarray, final:
     advantage = np.empty((n, n_stages, len(cost_weights)))
     later_loss, later_spend = (np.repeat(each[:, -1:], len(cost_weights), axis=1) for each in (loss, spend))
     bins = bins_of_states(walks.described[:, :-1].reshape(n * n_stages, -1), rows.random) if n_stages else None
-    of_stage: list[VectorTrees] = []
+    of_stage: list[Boosted] = []
     for stage in reversed(range(n_stages)):
         assert bins is not None
         described, bought = walks.described[:, stage], walks.bought(stage)
@@ -118,10 +118,10 @@ def fit_stops(rows: TrainingRows, walks: Walks, cost_weights: np.ndarray, final:
         for k in range(rows.n_folds):
             others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             part = states.take(others)
-            trees = boost_vector(part.codes, part.bins, gain[others], weight[others], plan, rows.random)
+            trees = fit_states(part, gain[others], weight[others], plan, rows.random)
             advantage[own, stage] = state_outputs(trees.forest(), values[own])
         if final:
-            of_stage.append(boost_vector(states.codes, states.bins, gain, weight, plan, rows.random))
+            of_stage.append(fit_states(states, gain, weight, plan, rows.random))
         goes_on = (advantage[:, stage] > 0) | (cost_weights == 0)
         later_loss = np.where(goes_on, later_loss, loss[:, stage, None])
         later_spend = np.where(goes_on, later_spend, spend[:, stage, None])
@@ -141,11 +141,11 @@ def stops_of(rows: TrainingRows, walks: Walks, fitted: Stopped) -> Stopped:
     return Stopped(rule.cost_weights, advantage, walks.losses(rows), walks.spend, rule)
 
 
-def _joined(of_stage: list[VectorTrees], cost_weights: np.ndarray, n_features: int) -> StoppingRule:
+def _joined(of_stage: list[Boosted], cost_weights: np.ndarray, n_features: int) -> StoppingRule:
     """Return the trees of all stages as one rule."""
     n_weights = len(cost_weights)
-    trees = [tree for each in of_stage for tree in each.trees] or [constant_tree(np.zeros(n_weights))]
-    forest = VectorTrees(trees, np.zeros(n_weights), n_features).forest()
+    trees = [tree for each in of_stage for tree in each.trees] or [constant_tree(n_weights)]
+    forest = Boosted(trees, np.zeros(n_weights), n_features).forest()
     stage_start = np.cumsum([0, *(len(each.trees) for each in of_stage)])
     stage_base = np.reshape([each.base for each in of_stage], (len(of_stage), n_weights))
     return StoppingRule(forest, stage_start, stage_base, cost_weights)

@@ -7,6 +7,8 @@ import numpy as np
 from thrifty.kernels.adaptive import ERROR_COSTS, LOG_LOSS, SQUARED_LOSS, losses_of, mask_codes
 from thrifty.kernels.histograms import MISSING
 from thrifty.kernels.threads import over_rows
+from thrifty.models.adaptive.boosted_outputs import ClassScores, OneScore
+from thrifty.models.adaptive.boosting import Outputs
 from thrifty.models.adaptive.policy import group_prices
 from thrifty.models.factors import Factors
 from thrifty.models.growing.binning import Bins, Codes
@@ -140,6 +142,13 @@ class TrainingRows:
     def loss(self, rows: np.ndarray) -> Loss:
         """Return the training loss of some rows."""
         return self.objective.training_loss(self.targets[rows], self.weight[rows])
+
+    def outputs(self, rows: np.ndarray, start: np.ndarray | None = None) -> Outputs:
+        """Return the scores of some rows as what trees are fitted to; `start` is what the trees are added to."""
+        loss = self.loss(rows)
+        if self.n_scores == 1:
+            return OneScore(loss, start)
+        return ClassScores(self.targets[rows], self.weight[rows], loss.base(slice(None)), start)
 
     def masked_codes(self, rows: np.ndarray, bought: np.ndarray) -> Codes:
         """Return the codes of some rows that have bought some groups (len(rows), n_groups)."""
