@@ -20,6 +20,11 @@ from thrifty import CostModel, EarlyExitRanker, Forest, GreedyMiserClassifier, G
 from thrifty.costs import Ledger
 from thrifty.datasets import load_covtype, load_heart, load_mq2008, load_mslr, load_spambase, load_thyroid
 from thrifty.metrics import CostCurve, area_under_cost_curve, ndcg_at_k
+from thrifty.models.growing.bag import Bag
+from thrifty.models.growing.binning import Bins
+from thrifty.models.growing.growth import Grower
+from thrifty.models.growing.limits import Limits
+from thrifty.models.growing.payments import NoPayments
 
 TREES = {"n_estimators": 200, "learning_rate": 0.1, "max_depth": 4, "min_samples_leaf": 20}
 LIGHTGBM = {
@@ -36,6 +41,7 @@ LIGHTGBM = {
 
 def main() -> None:
     speed()
+    small_trees()
     same_loss()
     rising_prices()
     copies_and_subsamples()
@@ -94,6 +100,25 @@ def _prediction_ratio(model, booster, X, repeats=3):
             best = min(best, perf_counter() - start)
         times.append(best)
     return times[0] / times[1]
+
+
+def small_trees(n_rows=2000, n_features=16, n_trees=50, repeats=7) -> None:
+    """Grow trees of free features in one call of a kernel, and node by node."""
+    X, y = correlated_regression(n_rows, n_features)
+    weight, rows, features = np.ones(n_rows), np.arange(n_rows, dtype=np.uint32), np.arange(n_features)
+    bins = Bins.of(X, weight, 64, np.zeros(n_features, dtype=bool), np.random.default_rng(0))
+    payments, limits = NoPayments(weight, n_features), Limits(None, 31, 20.0, 1.0)
+    grower = Grower(bins.codes(X), bins, payments, limits, constant_hessian=True, all_weight=float(n_rows))
+    ways = grower._free.grow, lambda bag: grower._priced.grow(bag, payments)
+    best = np.full(2, np.inf)
+    for _ in range(repeats):
+        for k, grow in enumerate(ways):
+            start = perf_counter()
+            for _ in range(n_trees):
+                grow(Bag(y.mean() - y, weight, weight, rows.copy(), rows[:0].copy(), features, 1))
+            best[k] = min(best[k], perf_counter() - start)
+    what = f"time in one call / node by node, which takes {best[1] / n_trees * 1e6:.0f} microseconds"
+    report(f"Growth of trees of 31 leaves, {n_rows} x {n_features}", [at_most(what, best[0] / best[1], 0.5)])
 
 
 def same_loss() -> None:

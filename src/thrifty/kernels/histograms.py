@@ -217,7 +217,7 @@ def can_split(total, scales, rules):
     """Return whether a node has enough weight for two leaves; `total` (m,) is the sum of its words."""
     W, H = _weight_and_hessian(total)
     least_W, least_H = _least_of_side(total, scales, rules)
-    return min(W - 2.0 * least_W, H - 2.0 * least_H) >= 0.0
+    return 2.0 * least_W <= W and 2.0 * least_H <= H
 
 
 @njit(cache=True, nogil=True)
@@ -241,14 +241,28 @@ def best_splits(histogram, total, columns, features, scales, rules, found):
         if columns.categorical[j]:
             n_positions = category_order(histogram[j], columns.n_bins[j], scales, order)
         else:
-            n_positions = columns.n_bins[j]
-            for b in range(n_positions):
-                order[b] = b
+            n_positions = _distinct_positions(histogram[j], columns.n_bins[j], order)
         some_missing = (histogram[j, MISSING, 0] & WEIGHT_MASK) > 0
         _scan(histogram[j], total, order, n_positions, least, ridge, False, not some_missing, found[j])
         if some_missing:
             _scan(histogram[j], total, order, n_positions, least, ridge, True, False, found[j])
         found[j, 0] *= gain_unit
+        if found[j, 1] >= 0 and not columns.categorical[j]:
+            found[j, 1] = order[int(found[j, 1])]
+
+
+@njit(cache=True, nogil=True)
+def _distinct_positions(histogram, n_bins, order):
+    """Write the bins that are not empty; return their number.
+
+    A split after an empty bin is the same as one before it, except after the first bin if missing values go left.
+    """
+    n_positions = 0
+    for b in range(n_bins):
+        order[n_positions] = b  # without a branch, which the processor could not predict
+        content = histogram[b, 0] | (histogram[b, 1] if histogram.shape[1] == 2 else 0)
+        n_positions += content != 0 or b == 0
+    return n_positions
 
 
 @njit(cache=True, nogil=True)
@@ -282,6 +296,7 @@ def _scan(histogram, total, order, n_positions, least, ridge, missing_left, by_w
     G, W = float(total[0] >> WEIGHT_BITS), float(total[0] & WEIGHT_MASK)
     H = float(total[1]) if has_hessian else W
     before = G * G / (H + ridge) if H + ridge > 0 else 0.0
+    best, best_position, W_best = found[0], -1, 0.0
     for position in range(n_positions):
         word += histogram[order[position], 0]
         if has_hessian:
@@ -289,14 +304,18 @@ def _scan(histogram, total, order, n_positions, least, ridge, missing_left, by_w
         W_left = float(word & WEIGHT_MASK)
         H_left = float(hessian) if has_hessian else W_left
         H_right = H - H_left
-        if min(W_left, W - W_left) < least[0] or min(H_left, H_right) < least[1]:
+        if W - W_left < least[0]:
+            break  # further positions leave even less on the right side
+        if W_left < least[0] or min(H_left, H_right) < least[1]:
             continue
         G_left = float(word >> WEIGHT_BITS)
         G_right = G - G_left
         after = G_left * G_left / (H_left + ridge) + G_right * G_right / (H_right + ridge)
-        if after - before > found[0]:
-            found[0], found[1] = after - before, position
-            found[2] = 2 * W_left >= W if by_weight else missing_left
+        if after - before > best:
+            best, best_position, W_best = after - before, position, W_left
+    if best_position >= 0:
+        found[0], found[1] = best, best_position
+        found[2] = 2 * W_best >= W if by_weight else missing_left
 
 
 @njit(cache=True, nogil=True)

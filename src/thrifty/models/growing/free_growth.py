@@ -10,8 +10,9 @@ from thrifty.models.growing.bag import Bag
 from thrifty.models.growing.grown_tree import Splits
 from thrifty.models.growing.limits import Limits
 
-FEW_CELLS = 1_000_000  # codes of the bag; with more, threads save more time than one call for each node costs
-N_HISTOGRAMS = 4  # to start with
+CODES_PER_LEAF = 50_000  # if a tree reads more codes, threads save more time than the calls for every node cost
+MOST_LEAVES = 40  # of a tree that has enough rows, for the number of codes that it will read
+N_HISTOGRAMS = 4  # to start with; the kernel allocates more if it needs them
 
 
 class FreeGrowth:
@@ -31,12 +32,17 @@ class FreeGrowth:
     def __init__(self, columns: Columns, categories: dict[int, np.ndarray], limits: Limits, n_words: int):
         self._columns, self._categories = columns, categories
         self._size, self._rules = limits.size, limits.split_rules
+        self._mean_bins = float(columns.n_bins.mean())
+        self._n_leaves = min(MOST_LEAVES, self._size.max_leaves, 2 ** min(self._size.max_depth, 10))
         self._histograms = np.empty((N_HISTOGRAMS, 8 * len(columns.words), N_CODES, n_words), dtype=np.int64)
 
-    @staticmethod
-    def is_faster(bag: Bag) -> bool:
-        """Return whether one thread is faster than several threads, which have to start again at every node."""
-        return n_threads() == 1 or len(bag.rows) * len(bag.features) <= FEW_CELLS
+    def is_faster(self, bag: Bag) -> bool:
+        """Return whether one thread is faster than several threads, which have to start again at every node.
+
+        A tree reads the codes of its rows, and the bins of all features at each node.
+        """
+        n_codes = len(bag.features) * (len(bag.rows) + self._n_leaves * self._mean_bins)
+        return n_codes <= CODES_PER_LEAF * self._n_leaves or n_threads() == 1
 
     def grow(self, bag: Bag) -> Splits:
         """Grow a tree."""
@@ -51,8 +57,8 @@ class FreeGrowth:
             bag.features,
             self._histograms,
         )
-        structure = nodes.feature, nodes.threshold, nodes.left, nodes.right
-        tree = Tree(*structure, None, nodes.missing_left, self._categories_of(nodes))
+        feature, threshold, left, right = nodes[:4]
+        tree = Tree(feature, threshold, left, right, None, nodes.missing_left, self._categories_of(nodes))
         return Splits(tree, nodes.bag_span, nodes.rest_span, saved)
 
     def _categories_of(self, nodes: Nodes) -> dict[int, list[int]]:

@@ -88,7 +88,7 @@ class Grower:
         return self._grow(free, self._no_payments).saved
 
     def _grow(self, bag: Bag, payments: Payments | NoPayments) -> GrownTree:
-        in_one_call = isinstance(payments, NoPayments) and FreeGrowth.is_faster(bag)
+        in_one_call = isinstance(payments, NoPayments) and self._free.is_faster(bag)
         splits = self._free.grow(bag) if in_one_call else self._priced.grow(bag, payments)
         return GrownTree(splits, bag, self.limits.l2_regularization)
 
