@@ -36,14 +36,18 @@ class App {
   #describe() {
     const { model } = this;
     byId("model-name").textContent = model.name ?? model.model;
-    byId("lead").append(` There ${model.features.length === 1 ? "is" : "are"} ${plural(model.features.length, "test")}. All of them cost ${amount(model.total, model.unit)}.`);
-    byId("about").textContent = `${model.model}, served by thrifty. Costs are in ${model.unit || "the unit of the price list"}.`;
+    byId("lead").append(
+      ` There ${model.features.length === 1 ? "is" : "are"} ${plural(model.features.length, "test")}. All of them cost ${amount(model.total, model.unit)}.`,
+    );
+    byId("about").textContent =
+      `${model.model}, served by thrifty. Costs are in ${model.unit || "the unit of the price list"}.`;
   }
 
   #showStart(focus = false) {
     this.start = new Start(this.model, this.frontier, (example, wishes) => this.#begin(example, wishes));
     show("start", this.start.element);
     hide("case");
+    byId("lead").hidden = false;
     this.#showWay(null);
     if (focus) this.start.focus();
   }
@@ -65,12 +69,27 @@ class App {
   /** Set up the panels of a case; they stay while it runs, so that bars move instead of being replaced. */
   #openCase(state) {
     hide("start");
+    byId("lead").hidden = true;
     this.belief = new Belief();
     this.spend = new Spend(this.model);
     this.place = h("div", { class: "ask" });
     this.log = h("div", { class: "log" });
-    this.quit = h("button", { type: "button", class: "link", onclick: () => this.#again() }, "Start again with another case");
-    show("case", h("div", { class: "columns case" }, this.place, h("div", { class: "panels" }, this.belief.element, this.spend.element), this.log, this.quit));
+    this.quit = h(
+      "button",
+      { type: "button", class: "link", onclick: () => this.#again() },
+      "Start again with another case",
+    );
+    show(
+      "case",
+      h(
+        "div",
+        { class: "columns case" },
+        this.place,
+        h("div", { class: "panels" }, this.belief.element, this.spend.element),
+        this.log,
+        this.quit,
+      ),
+    );
     this.#showState(state);
   }
 
@@ -90,7 +109,12 @@ class App {
 
   #question(state) {
     const onAnswer = (values) => this.#answer(values);
-    return new Question(state, { unit: this.model.unit, known: this.example?.values, caseName: this.example?.name, onAnswer });
+    return new Question(state, {
+      unit: this.model.unit,
+      known: this.example?.values,
+      caseName: this.example?.name,
+      onAnswer,
+    });
   }
 
   async #answer(values) {
@@ -119,9 +143,12 @@ class App {
   #showGone() {
     sessionStorage.removeItem(RUNNING);
     const title = h("h2", { tabindex: -1 }, "This case has expired");
-    const text = "The server keeps a case for a limited time, and this one is no longer there. Your answers are listed below. Start again to ask for an answer.";
+    const text =
+      "The server keeps a case for a limited time, and this one is no longer there. Your answers are listed below. Start again to ask for an answer.";
     const again = h("button", { class: "primary", type: "button", onclick: () => this.#again() }, "Start again");
-    this.place.replaceChildren(h("div", { class: "card" }, title, h("p", {}, text), h("div", { class: "buttons" }, again)));
+    this.place.replaceChildren(
+      h("div", { class: "card" }, title, h("p", {}, text), h("div", { class: "buttons" }, again)),
+    );
     this.quit.hidden = true;
     this.now = { refuse() {} };
     title.focus();
@@ -136,7 +163,9 @@ class App {
 
   #movedText({ spend, belief, history }) {
     const believed = beliefText(belief);
-    return history.length ? `Spend so far: ${amount(spend, this.model.unit)}.${believed ? ` The model believes: ${believed}.` : ""}` : "";
+    return history.length
+      ? `Spend so far: ${amount(spend, this.model.unit)}.${believed ? ` The model believes: ${believed}.` : ""}`
+      : "";
   }
 
   #showWay(state) {

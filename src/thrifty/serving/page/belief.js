@@ -27,12 +27,22 @@ export class Belief {
   #showValue(value) {
     const before = this.last?.value;
     this.list.replaceChildren(h("li", { class: "value" }, number(value)));
-    this.note.textContent = before === undefined || before === value ? "The answer if the model stopped now." : `Before the last answer: ${number(before)}.`;
+    this.note.textContent =
+      before === undefined || before === value
+        ? "The answer if the model stopped now."
+        : `Before the last answer: ${number(before)}.`;
   }
 
   #showShares(belief, isFinal) {
-    for (const [name, share] of shownShares(belief)) this.#bar(name).show(share, this.last?.[name]);
-    this.note.textContent = isFinal ? "The probability of each answer." : "The probability of each answer, if the model stopped now.";
+    const shares = shownShares(belief);
+    const names = shares.map(([name]) => name);
+    const largest = Math.max(...shares.map(([, share]) => share));
+    for (const [name, bar] of this.bars) bar.element.hidden = !names.includes(name);
+    for (const [name, share] of shares) this.#bar(name).show(share, this.last?.[name], share === largest);
+    const mark = this.list.querySelector(".before:not([hidden])")
+      ? " A yellow mark shows the probability before the last answer."
+      : "";
+    this.note.textContent = `The probability of each answer${isFinal ? "" : ", if the model stopped now"}.${mark}`;
   }
 
   #bar(name) {
@@ -55,7 +65,8 @@ class Bar {
     this.element = h("li", {}, head, h("span", { class: "track", "aria-hidden": "true" }, this.fill, this.before));
   }
 
-  show(share, before) {
+  show(share, before, isLargest) {
+    this.element.classList.toggle("largest", isLargest);
     this.share.textContent = percent(share);
     this.fill.style.setProperty("width", `${100 * share}%`);
     this.before.hidden = before === undefined || Math.abs(before - share) < 0.005;

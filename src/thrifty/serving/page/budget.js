@@ -2,17 +2,17 @@
 
 import { Curve } from "./curve.js";
 import { h, newId } from "./dom.js";
-import { amount, percent, scoreText } from "./words.js";
+import { amount, scoreName, scoreText } from "./words.js";
 
 const STEPS = 100;
 const THUMB = 22; // pixels, as in page.css
 
 /** The chooser of a budget; `element` is its part of the page. */
 export class BudgetChooser {
-  constructor(frontier, wished) {
-    this.curve = new Curve(frontier);
+  constructor(frontier, { budget, total }) {
+    this.curve = new Curve(frontier, total);
     this.frontier = this.curve.frontier;
-    this.budget = wished ?? usualBudget(this.curve);
+    this.budget = budget ?? usualBudget(this.curve);
     this.place = h("div", { class: "plot" });
     this.says = h("p", { class: "says", id: newId("says") });
     this.output = h("output", {});
@@ -24,7 +24,14 @@ export class BudgetChooser {
 
   #makeSlider() {
     const value = Math.round(STEPS * this.curve.positionOf(this.budget));
-    const slider = h("input", { type: "range", id: newId("budget"), min: 0, max: STEPS, value, "aria-describedby": this.says.id });
+    const slider = h("input", {
+      type: "range",
+      id: newId("budget"),
+      min: 0,
+      max: STEPS,
+      value,
+      "aria-describedby": this.says.id,
+    });
     slider.addEventListener("input", () => {
       this.budget = this.curve.budgetAt(Number(slider.value) / STEPS);
       this.#tell();
@@ -49,14 +56,16 @@ export class BudgetChooser {
 
   #notes() {
     const mean = "A budget is a mean over many cases. One case can cost more or less.";
-    const fixed = "This model has a fixed budget. The slider shows what other budgets would buy; it does not change the case.";
+    const fixed =
+      "This model has a fixed budget. The slider shows what other budgets would buy; it does not change the case.";
     return h("p", { class: "quiet" }, this.frontier.operating ? mean : fixed);
   }
 
   /** Give the numbers behind the picture to those who cannot see it, or who want them exactly. */
   #table() {
     const { unit, scoring } = this.frontier;
-    const row = ({ spend, score }) => h("tr", {}, h("td", {}, amount(spend, unit)), h("td", {}, scoreText(score, scoring)));
+    const row = ({ spend, score }) =>
+      h("tr", {}, h("td", {}, amount(spend, unit)), h("td", {}, scoreText(score, scoring)));
     const head = h("tr", {}, h("th", { scope: "col" }, "mean cost per case"), h("th", { scope: "col" }, "buys"));
     const table = h("table", {}, h("thead", {}, head), h("tbody", {}, this.curve.points.map(row)));
     return h("details", {}, h("summary", {}, "The curve in numbers"), table);
@@ -65,7 +74,7 @@ export class BudgetChooser {
   #tell() {
     this.output.textContent = amount(this.budget, this.frontier.unit);
     this.slider.setAttribute("aria-valuetext", amount(this.budget, this.frontier.unit));
-    this.says.textContent = budgetSentence(this.frontier, this.curve, this.budget);
+    this.says.textContent = budgetSentence(this.curve, this.budget);
   }
 
   #draw() {
@@ -79,25 +88,32 @@ export class BudgetChooser {
 
   #description() {
     const { scoring } = this.frontier;
-    return `Curve of ${scoring.replace(/^neg_/, "").replaceAll("_", " ")} against mean cost per case. The numbers are in the table below.`;
+    return `Curve of ${scoreName(scoring)} against mean cost per case. The numbers are in the table below.`;
   }
 }
 
 /** Return what a budget buys, in words. */
-export function budgetSentence(frontier, curve, budget) {
-  const { unit, scoring, anchors } = frontier;
+export function budgetSentence(curve, budget) {
+  const { unit, scoring } = curve.frontier;
   const point = curve.at(budget);
-  if (!point) return `${amount(budget, unit)} per case is less than any point that was measured.`;
-  const buys = point.spend === 0 ? "No tests at all give" : `A budget of ${amount(budget, unit)} buys`;
-  return `${buys} ${scoreText(point.score, scoring)}.${anchors ? comparison(anchors, budget, frontier) : ""}`;
+  if (!point) return `A budget of ${amount(budget, unit)} is too small for every point that was measured.`;
+  const buys = scoreText(point.score, scoring);
+  const first =
+    point.spend > 0
+      ? `A budget of ${amount(budget, unit)} buys ${buys}, for ${amount(point.spend, unit)} per case on average.`
+      : `A budget of ${amount(budget, unit)} buys no tests. That gives ${buys}.`;
+  return [first, ...comparisons(curve, point)].join(" ");
 }
 
-function comparison({ nothing, everything }, budget, { unit, scoring }) {
-  const all = `All tests cost ${amount(everything.spend, unit)} and give ${scoreText(everything.score, scoring)}.`;
-  if (budget <= 0) return ` ${all}`;
-  if (budget >= everything.spend) return ` No tests give ${scoreText(nothing.score, scoring)}.`;
-  const share = percent(budget / everything.spend);
-  return ` That is ${share} of the cost of all tests, which give ${scoreText(everything.score, scoring)}. No tests give ${scoreText(nothing.score, scoring)}.`;
+/** Compare a point with the two ends of the curve: buying nothing, and buying everything. */
+function comparisons({ frontier, total }, point) {
+  const { unit, scoring, anchors } = frontier;
+  const { nothing = null, everything = null } = anchors ?? {};
+  const most = everything ? ` and give ${scoreText(everything.score, scoring)}` : "";
+  return [
+    point.spend > 0 && nothing ? `No tests give ${scoreText(nothing.score, scoring)}.` : "",
+    point.spend < total ? `All tests cost ${amount(total, unit)}${most}.` : "",
+  ].filter(Boolean);
 }
 
 /** Return the cheapest budget that comes close to the best score: a good place to start. */

@@ -1,26 +1,27 @@
 /** The cost curve: what can be scored for each mean spend, drawn as SVG at the width of its place. */
 
 import { svg } from "./dom.js";
-import { amount, scoreTick } from "./words.js";
+import { TYPICAL, amount, scoreName, scoreTick } from "./words.js";
 
-const HEIGHT = 230;
-const MARGIN = { top: 16, right: 18, bottom: 40, left: 52 };
+const HEIGHT = 250;
+const MARGIN = { top: 28, right: 18, bottom: 40, left: 52 };
 
 /** The curve with its scales. Small budgets get more room: positions grow with the square root of the spend. */
 export class Curve {
-  constructor(frontier) {
-    this.frontier = asGain(frontier);
+  constructor(frontier, total) {
+    this.frontier = readable(frontier);
+    this.total = total;
     this.points = bestPoints(this.frontier);
     const scores = this.points.map((each) => each.score);
     const pad = (Math.max(...scores) - Math.min(...scores)) * 0.12 || 0.01;
     this.low = Math.min(...scores) - pad;
     this.high = Math.max(...scores) + pad;
-    this.most = Math.max(...this.points.map((each) => each.spend)) || 1;
+    this.most = Math.max(total, ...this.points.map((each) => each.spend)) || 1;
   }
 
-  /** Return the best point that a budget can pay for, or null. */
+  /** Return the best point that keeps a budget, or null. A point keeps it if the bound on its spend does. */
   at(budget) {
-    return this.points.findLast((each) => each.spend <= budget * (1 + 1e-9)) ?? null;
+    return this.points.findLast((each) => (each.spend_bound ?? each.spend) <= budget * (1 + 1e-9)) ?? null;
   }
 
   /** Return the budget at a position between 0 and 1, rounded so that it reads well. */
@@ -48,10 +49,17 @@ export class Curve {
     const place = { x, y, bottom, right: span.left + span.width };
     return svg(
       "svg",
-      { class: "curve", role: "img", "aria-label": description, viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT },
+      {
+        class: "curve",
+        role: "img",
+        "aria-label": description,
+        viewBox: `0 0 ${width} ${HEIGHT}`,
+        width,
+        height: HEIGHT,
+      },
       this.#axes(place),
       this.#area(place, budget),
-      svg("path", { class: "steps", d: this.#line(place, this.points) }),
+      svg("path", { class: "steps", d: `${this.#line(place, this.points)} H${place.right}` }),
       this.#dots(place),
       this.#anchors(place),
       this.#mark(place, budget),
@@ -66,22 +74,31 @@ export class Curve {
       svg("text", { class: "tick", x: left - 8, y: y(score) + 4, "text-anchor": "end" }, scoreTick(score, scoring)),
     ]);
     const spends = spendTicks(this.most, x);
-    const labels = spends.map((spend) => svg("text", { class: "tick", x: x(spend), y: bottom + 18, "text-anchor": "middle" }, amount(spend)));
+    const labels = spends.map((spend) =>
+      svg("text", { class: "tick", x: x(spend), y: bottom + 18, "text-anchor": "middle" }, amount(spend)),
+    );
     const title = `mean cost per case${unit ? `, ${unit}` : ""}`;
-    return [...lines, ...labels, svg("text", { class: "tick", x: right, y: bottom + 34, "text-anchor": "end" }, title)];
+    return [
+      ...lines,
+      ...labels,
+      svg("text", { class: "tick", x: right, y: bottom + 36, "text-anchor": "end" }, title),
+      svg("text", { class: "tick", x: 4, y: 12 }, scoreName(scoring)),
+    ];
   }
 
   /** Shade what the budget pays for, so that moving the slider is seen at once. */
-  #area({ x, y, bottom, ...place }, budget) {
-    const paid = this.points.filter((each) => each.spend <= budget);
-    if (!paid.length) return null;
-    const end = { spend: budget, score: paid.at(-1).score };
-    const line = this.#line({ x, y, ...place }, [...paid, end]);
+  #area({ x, y, bottom }, budget) {
+    const point = this.at(budget);
+    if (!point) return null;
+    const paid = this.points.slice(0, this.points.indexOf(point) + 1);
+    const line = this.#line({ x, y }, [...paid, { spend: budget, score: point.score }]);
     return svg("path", { class: "paid", d: `${line} V${bottom} H${x(paid[0].spend)} Z` });
   }
 
   #line({ x, y }, points) {
-    return points.map((each, i) => (i ? `H${x(each.spend)} V${y(each.score)}` : `M${x(each.spend)} ${y(each.score)}`)).join(" ");
+    return points
+      .map((each, i) => (i ? `H${x(each.spend)} V${y(each.score)}` : `M${x(each.spend)} ${y(each.score)}`))
+      .join(" ");
   }
 
   #dots({ x, y }) {
@@ -93,50 +110,60 @@ export class Curve {
     });
   }
 
-  #anchors({ x, y }) {
-    const { anchors } = this.frontier;
-    if (!anchors) return null;
-    return ["nothing", "everything"].map((name) => this.#anchor({ x, y }, name, anchors[name]));
+  /** Mark the two ends. Everything has a place on the axis even if its score was not measured. */
+  #anchors({ x, y, bottom }) {
+    const { nothing = null, everything = null } = this.frontier.anchors ?? {};
+    const end = svg("line", { class: "end", x1: x(this.total), x2: x(this.total), y1: MARGIN.top, y2: bottom });
+    const name = svg("text", { x: x(this.total) + 4, y: bottom - 8, "text-anchor": "end" }, "everything");
+    return svg(
+      "g",
+      { class: "anchor" },
+      nothing && this.#anchor({ x, y }, "nothing", nothing),
+      everything ? this.#anchor({ x, y }, "everything", everything) : [end, name],
+    );
   }
 
   #anchor({ x, y }, name, { spend, score }) {
     const last = name === "everything";
-    const above = y(score) < HEIGHT / 2;
-    return svg(
-      "g",
-      { class: "anchor" },
-      svg("rect", { x: x(spend) - 4, y: y(score) - 4, width: 8, height: 8 }),
-      svg("text", { x: x(spend) + (last ? 4 : 9), y: y(score) + (above ? 20 : -9), "text-anchor": last ? "end" : "start" }, name),
-    );
+    const below = y(score) < HEIGHT / 2;
+    const place = {
+      x: x(spend) + (last ? 4 : 9),
+      y: y(score) + (below ? 20 : -9),
+      "text-anchor": last ? "end" : "start",
+    };
+    return [svg("rect", { x: x(spend) - 4, y: y(score) - 4, width: 8, height: 8 }), svg("text", place, name)];
   }
 
   #mark({ x, y, bottom }, budget) {
     const point = this.at(budget);
     return [
-      svg("line", { class: "mark", x1: x(budget), x2: x(budget), y1: MARGIN.top - 8, y2: bottom }),
-      point && svg("circle", { class: "mark", cx: x(budget), cy: y(point.score), r: 6 }),
+      svg("line", { class: "mark", x1: x(budget), x2: x(budget), y1: MARGIN.top - 6, y2: bottom }),
+      point && svg("circle", { class: "mark", cx: x(point.spend), cy: y(point.score), r: 6 }),
     ];
   }
 }
 
-/** Return a frontier whose scores are better if they are larger: a loss is negated, and named as scikit-learn does. */
-function asGain(frontier) {
-  if (frontier.greater_is_better ?? true) return frontier;
-  const negated = (each) => ({ ...each, score: -each.score });
-  const { points, anchors, scoring } = frontier;
-  const both = anchors && { nothing: negated(anchors.nothing), everything: negated(anchors.everything) };
-  return { ...frontier, scoring: `neg_${scoring}`, points: points.map(negated), anchors: both };
+/** Return a frontier whose scores people can read. Larger is always better: losses are negated, as scikit-learn does. */
+function readable(frontier) {
+  if (frontier.scoring === "neg_log_loss") return rescored(frontier, TYPICAL, Math.exp);
+  return frontier.greater_is_better === false
+    ? rescored(frontier, `neg_${frontier.scoring}`, (score) => -score)
+    : frontier;
+}
+
+function rescored(frontier, scoring, change) {
+  const changed = (each) => each && { ...each, score: change(each.score) };
+  const ends = frontier.anchors && Object.entries(frontier.anchors).map(([name, each]) => [name, changed(each)]);
+  return { ...frontier, scoring, points: frontier.points.map(changed), anchors: ends && Object.fromEntries(ends) };
 }
 
 /** Return the points worth choosing, from cheap to expensive: each scores more than all cheaper ones. */
 function bestPoints({ points, anchors }) {
-  const all = [...points, ...(anchors ? [anchors.nothing, anchors.everything] : [])];
-  const sorted = all.filter(({ spend, score }) => Number.isFinite(spend) && Number.isFinite(score));
-  sorted.sort((a, b) => a.spend - b.spend || b.score - a.score);
+  const all = [...points, anchors?.nothing, anchors?.everything].filter((each) => Number.isFinite(each?.score));
+  all.sort((a, b) => a.spend - b.spend || b.score - a.score);
   const best = [];
-  for (const point of sorted) if (!best.length || point.score > best.at(-1).score) best.push(point);
-  const last = sorted.at(-1); // the axis always reaches the most expensive point
-  return best.at(-1) === last ? best : [...best, { spend: last.spend, score: best.at(-1).score }];
+  for (const point of all) if (!best.length || point.score > best.at(-1).score) best.push(point);
+  return best;
 }
 
 /** Return about `count` round numbers between two bounds. */
@@ -149,9 +176,11 @@ function ticks(low, high, count) {
   return Array.from({ length: n }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-/** Return round spends whose labels do not touch: small ones are added where there is room. */
+/** Return 0 and round spends (1, 2, 5, 10, ...) whose labels do not touch. */
 function spendTicks(most, x) {
   const kept = [0];
-  for (const spend of ticks(0, most, 12).slice(1)) if (x(spend) - x(kept.at(-1)) > 46) kept.push(spend);
+  const powers = Array.from({ length: 5 }, (_, i) => 10 ** (Math.floor(Math.log10(most)) - 4 + i));
+  const round = powers.flatMap((power) => [power, 2 * power, 5 * power]).filter((each) => each <= most);
+  for (const spend of round) if (x(spend) - x(kept.at(-1)) > 40) kept.push(spend);
   return kept;
 }

@@ -8,7 +8,10 @@ const MANY = 6; // more levels than this go in a list that opens
 /** Return a field for a test. It has `element`, `input` (to focus), `read()`, `refuse(text)` and `setMissing(on)`. */
 export function fieldFor(ask, { title, hint, given }) {
   const levels = ask.kind === "boolean" ? [true, false] : ask.levels;
-  if (levels?.length) return levels.length > MANY ? new ListField(levels, title, hint, given) : new ChoiceField(levels, title, hint, given);
+  if (levels?.length)
+    return levels.length > MANY
+      ? new ListField(levels, title, hint, given)
+      : new ChoiceField(levels, title, hint, given);
   return new TypedField(ask, title, hint, given);
 }
 
@@ -53,9 +56,22 @@ class TypedField extends Field {
     super(hint);
     this.isNumber = ask.kind === "number";
     const mode = this.isNumber ? "decimal" : "text";
-    this.input = h("input", { type: "text", id: newId("value"), inputmode: mode, autocomplete: "off", "aria-describedby": this.describedBy });
+    this.input = h("input", {
+      type: "text",
+      id: newId("value"),
+      inputmode: mode,
+      autocomplete: "off",
+      "aria-describedby": this.describedBy,
+    });
     this.input.value = given === undefined || given === null ? "" : String(given);
-    this.element = h("div", { class: "field" }, h("label", { for: this.input.id }, title), this.input, this.hint, this.wrong);
+    this.element = h(
+      "div",
+      { class: "field" },
+      h("label", { for: this.input.id }, title),
+      this.input,
+      this.hint,
+      this.wrong,
+    );
   }
 
   /** Return the value, or undefined after saying what is wrong. */
@@ -64,7 +80,9 @@ class TypedField extends Field {
     if (!text) return void this.refuse("Type a value, or say that the test is not available.");
     if (!this.isNumber) return text;
     const value = Number(/^[^.]*,[^.,]*$/.test(text) ? text.replace(",", ".") : text);
-    return Number.isFinite(value) ? value : void this.refuse(`"${text}" is not a number. Type a number such as 12 or 3.5.`);
+    return Number.isFinite(value)
+      ? value
+      : void this.refuse(`"${text}" is not a number. Type a number such as 12 or 3.5.`);
   }
 }
 
@@ -74,9 +92,25 @@ class ChoiceField extends Field {
     super(hint);
     this.levels = levels;
     const name = newId("choice");
-    this.radios = levels.map((level) => h("input", { type: "radio", name, id: newId("level"), checked: level === given || String(level) === String(given) }));
-    const labels = this.radios.map((radio, i) => h("label", { class: "pill" }, radio, h("span", {}, valueText(levels[i]))));
-    this.element = h("fieldset", { class: "field", "aria-describedby": this.describedBy }, h("legend", {}, title), h("div", { class: "pills" }, labels), this.hint, this.wrong);
+    this.radios = levels.map((level) =>
+      h("input", {
+        type: "radio",
+        name,
+        id: newId("level"),
+        checked: level === given || String(level) === String(given),
+      }),
+    );
+    const labels = this.radios.map((radio, i) =>
+      h("label", { class: "pill" }, radio, h("span", {}, valueText(levels[i]))),
+    );
+    this.element = h(
+      "fieldset",
+      { class: "field", "aria-describedby": this.describedBy },
+      h("legend", {}, title),
+      h("div", { class: "pills" }, labels),
+      this.hint,
+      this.wrong,
+    );
   }
 
   /** The radio button that the Tab key would reach. */
@@ -95,7 +129,9 @@ class ChoiceField extends Field {
 
   read() {
     const chosen = this.radios.findIndex((each) => each.checked);
-    return chosen < 0 ? void this.refuse("Choose one of these, or say that the test is not available.") : this.levels[chosen];
+    return chosen < 0
+      ? void this.refuse("Choose one of these, or say that the test is not available.")
+      : this.levels[chosen];
   }
 }
 
@@ -104,13 +140,29 @@ class ListField extends Field {
   constructor(levels, title, hint, given) {
     super(hint);
     this.levels = levels;
-    const options = levels.map((level, i) => h("option", { value: i, selected: String(level) === String(given) }, valueText(level)));
-    this.input = h("select", { id: newId("value"), "aria-describedby": this.describedBy }, h("option", { value: "" }, "Choose …"), options);
-    this.element = h("div", { class: "field" }, h("label", { for: this.input.id }, title), this.input, this.hint, this.wrong);
+    const options = levels.map((level, i) =>
+      h("option", { value: i, selected: String(level) === String(given) }, valueText(level)),
+    );
+    this.input = h(
+      "select",
+      { id: newId("value"), "aria-describedby": this.describedBy },
+      h("option", { value: "" }, "Choose …"),
+      options,
+    );
+    this.element = h(
+      "div",
+      { class: "field" },
+      h("label", { for: this.input.id }, title),
+      this.input,
+      this.hint,
+      this.wrong,
+    );
   }
 
   read() {
-    return this.input.value === "" ? void this.refuse("Choose one of these, or say that the test is not available.") : this.levels[Number(this.input.value)];
+    return this.input.value === ""
+      ? void this.refuse("Choose one of these, or say that the test is not available.")
+      : this.levels[Number(this.input.value)];
   }
 }
 

@@ -20,7 +20,8 @@ export class Notices {
   broken(wake) {
     this.#wake = wake;
     if (this.#place.className === "broken") return;
-    const text = "The connection to the server is broken. Your answers are kept. The page tries again every few seconds.";
+    const text =
+      "The connection to the server is broken. Your answers are kept. The page tries again every few seconds.";
     const retry = h("button", { type: "button", onclick: () => this.#wake() }, "Try now");
     this.#show("broken", h("p", {}, text), retry);
   }
@@ -52,12 +53,24 @@ export class Notices {
     const refused = isRefused ? "The server refused this token. Check it and try again." : "";
     const wrong = h("p", { class: "wrong", role: "alert", id: newId("wrong") }, refused);
     const hint = "Ask the person who runs the server for it. The page keeps it until you close this tab.";
-    const input = h("input", { type: "password", id: newId("token"), autocomplete: "off", "aria-describedby": wrong.id });
+    const input = h("input", {
+      type: "password",
+      id: newId("token"),
+      autocomplete: "off",
+      "aria-describedby": wrong.id,
+    });
     const form = h(
       "form",
       { class: "card", novalidate: true },
       h("h2", { id: "token-title" }, "This server needs a token"),
-      h("div", { class: "field" }, h("label", { for: input.id }, "Token"), input, h("p", { class: "quiet hint" }, hint), wrong),
+      h(
+        "div",
+        { class: "field" },
+        h("label", { for: input.id }, "Token"),
+        input,
+        h("p", { class: "quiet hint" }, hint),
+        wrong,
+      ),
       h("div", { class: "buttons" }, h("button", { class: "primary" }, "Go on")),
     );
     form.addEventListener("submit", (event) => {

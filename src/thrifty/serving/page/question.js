@@ -2,7 +2,8 @@
 
 import { h, newId } from "./dom.js";
 import { fieldFor, usualValues } from "./fields.js";
-import { amount, listed, plural, sentence } from "./words.js";
+import { whyAsked } from "./reasons.js";
+import { amount, listed } from "./words.js";
 
 /** A step that waits for its answer; `onAnswer` gets the values by test, null for one that is not available. */
 export class Question {
@@ -11,23 +12,50 @@ export class Question {
     this.onAnswer = onAnswer;
     this.title = h("h2", { id: newId("question"), tabindex: -1 }, titleOf(state));
     this.problem = h("p", { class: "wrong", role: "alert" });
-    this.fields = state.asks.map((ask) => makeField(ask, state, { unit, known, caseName }));
-    this.form = this.#makeForm(unit);
-    this.element = h("div", { class: "card question" }, h("p", { class: "step" }, `Step ${state.step + 1}`), this.title, this.#price(unit), h("p", { class: "why" }, why(state)), this.form);
+    this.fields = state.asks.map((ask) => makeField(ask, { ...state, unit }, known));
+    this.form = this.#makeForm(sourceText(this.fields, known, caseName));
+    this.element = h(
+      "div",
+      { class: "card question" },
+      h("p", { class: "step" }, `Step ${state.step + 1}`),
+      this.title,
+      this.#price(unit),
+      h("p", { class: "why" }, whyAsked(state)),
+      this.form,
+    );
   }
 
   #price(unit) {
     const { asks, cost } = this.state;
     const shared = asks.length === 1 && cost !== asks[0].price && asks[0].price !== undefined;
-    const alone = shared ? h("span", { class: "quiet" }, ` The price alone is ${amount(asks[0].price, unit)}. ${priceNote(cost, asks[0].price)}`) : null;
+    const alone = shared
+      ? h(
+          "span",
+          { class: "quiet" },
+          ` The price alone is ${amount(asks[0].price, unit)}. ${priceNote(cost, asks[0].price)}`,
+        )
+      : null;
     return h("p", { class: "cost" }, h("strong", {}, cost === 0 ? "Free" : amount(cost, unit)), alone);
   }
 
-  #makeForm(unit) {
+  #makeForm(source) {
     const single = this.fields.length === 1;
     const missing = single && h("button", { type: "button", onclick: () => this.#send([null]) }, "Not available");
-    const form = h("form", { novalidate: true, "aria-labelledby": this.title.id }, this.fields.map((each) => (single ? each.element : withMissing(each, unit))), this.problem);
-    form.append(h("div", { class: "buttons" }, h("button", { class: "primary" }, this.fields.length ? "Answer" : "Continue"), missing || ""));
+    const form = h(
+      "form",
+      { novalidate: true, "aria-labelledby": this.title.id },
+      this.fields.map((each) => (single ? each.element : withMissing(each))),
+      source,
+      this.problem,
+    );
+    form.append(
+      h(
+        "div",
+        { class: "buttons" },
+        h("button", { class: "primary" }, this.fields.length ? "Answer" : "Continue"),
+        missing || "",
+      ),
+    );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
@@ -73,7 +101,7 @@ export class Question {
 
   /** Return the question as it is announced. */
   get text() {
-    return `${titleOf(this.state)} ${why(this.state)}`;
+    return `${titleOf(this.state)} ${whyAsked(this.state)}`;
   }
 }
 
@@ -82,32 +110,45 @@ function titleOf({ asks }) {
   return asks.length === 1 ? `What is ${asks[0].feature}?` : `What are ${listed(asks.map((each) => each.feature))}?`;
 }
 
-function why({ asks, explanation, step }) {
-  if (explanation) return `Why: ${sentence(explanation)}`;
-  if (!asks.length) return "This step needs no test. It has a cost.";
-  if (asks.length > 1) return `Why: the model orders these ${plural(asks.length, "test")} together.`;
-  return step ? "Why: after the answers so far, the model needs this test next." : "Why: the model starts every case with this test.";
-}
-
 function priceNote(cost, alone) {
   return cost < alone ? "A part of it is paid already." : "The rest is the cost of computing the answers so far.";
 }
 
-function makeField(ask, state, { unit, known, caseName }) {
-  const price = state.asks.length > 1 && ask.price !== undefined ? ` Price alone: ${amount(ask.price, unit)}.` : "";
+function makeField(ask, state, known) {
+  const single = state.asks.length === 1;
+  const price = single || ask.price === undefined ? "" : `Price alone: ${amount(ask.price, state.unit)}.`;
   const given = known && Object.hasOwn(known, ask.feature) ? known[ask.feature] : undefined;
-  const source = known && given !== undefined ? (given === null ? ` ${caseName} has no value.` : ` The value is from ${caseName}.`) : "";
-  const field = fieldFor(ask, { title: state.asks.length > 1 ? ask.feature : `Value of ${ask.feature}`, hint: `${usualValues(ask)}${price}${source}`.trim(), given });
+  const hint = `${usualValues(ask)} ${price}`.trim();
+  const field = fieldFor(ask, { title: single ? `Value of ${ask.feature}` : ask.feature, hint, given });
   field.name = ask.feature;
-  field.isEmptyInCase = Boolean(known) && given === null;
+  field.isEmptyInCase = given === null;
   return field;
+}
+
+/** Say where values come from that nobody typed. */
+function sourceText(fields, known, caseName) {
+  if (!known || !fields.length) return null;
+  const empty = fields.filter((each) => each.isEmptyInCase).map((each) => each.name);
+  const text = empty.length
+    ? `In ${caseName}, ${listed(empty)} is not available.`
+    : `Filled in from ${caseName}. You can change it.`;
+  return h("p", { class: "quiet source" }, text);
 }
 
 /** Add a box to a field of many, so that each test can be not available. */
 function withMissing(field) {
-  field.missing = h("input", { type: "checkbox", id: newId("missing"), onchange: () => field.setMissing(field.missing.checked) });
+  field.missing = h("input", {
+    type: "checkbox",
+    id: newId("missing"),
+    onchange: () => field.setMissing(field.missing.checked),
+  });
   field.missing.checked = field.isEmptyInCase;
   field.setMissing(field.isEmptyInCase);
-  const label = h("label", { class: "missing" }, field.missing, h("span", {}, "not available", h("span", { class: "unseen" }, `: ${field.name}`)));
+  const label = h(
+    "label",
+    { class: "missing" },
+    field.missing,
+    h("span", {}, "not available", h("span", { class: "unseen" }, `: ${field.name}`)),
+  );
   return h("div", { class: "row" }, field.element, label);
 }

@@ -86,7 +86,9 @@ export class Server {
       const signal = AbortSignal.timeout(PATIENCE);
       const reply = await fetch(path, { method, headers, body: JSON.stringify(body), signal, cache: "no-store" });
       const text = await reply.text(); // a connection can break inside the body too
-      return NOT_REACHED.includes(reply.status) && !isProblem(reply) ? null : { status: reply.status, ok: reply.ok, text };
+      return NOT_REACHED.includes(reply.status) && !isProblem(reply)
+        ? null
+        : { status: reply.status, ok: reply.ok, text };
     } catch {
       return null;
     }

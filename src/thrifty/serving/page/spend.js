@@ -2,6 +2,7 @@
 
 import { beliefText } from "./belief.js";
 import { h } from "./dom.js";
+import { whyStopped } from "./reasons.js";
 import { amount, percent, valueText } from "./words.js";
 
 /** The panel of the spend: a bar from nothing to the cost of everything. */
@@ -41,13 +42,26 @@ export function historyTable(history, unit) {
   if (!history.length) return null;
   const heads = ["step", "test and value", "cost", "belief after it"].map((text) => h("th", { scope: "col" }, text));
   const rows = history.map((each, i) => historyRow(each, i, unit));
-  const table = h("table", { class: "history" }, h("caption", {}, "The case so far"), h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows));
+  const table = h(
+    "table",
+    { class: "history" },
+    h("caption", {}, "The case so far"),
+    h("thead", {}, h("tr", {}, heads)),
+    h("tbody", {}, rows),
+  );
   return h("div", { class: "card" }, table);
 }
 
 function historyRow({ values, features, cost, belief }, i, unit) {
   const found = features.map((name) => h("span", { class: "found" }, `${name}: `, h("b", {}, valueText(values[name]))));
-  return h("tr", {}, h("td", {}, String(i + 1)), h("td", {}, found.length ? found : "computing, no test"), h("td", {}, amount(cost, unit)), h("td", {}, beliefText(belief)));
+  return h(
+    "tr",
+    {},
+    h("td", {}, String(i + 1)),
+    h("td", {}, found.length ? found : "computing, no test"),
+    h("td", {}, amount(cost, unit)),
+    h("td", {}, beliefText(belief)),
+  );
 }
 
 /** Return the end of a case: the answer, why it stopped, what it cost and what everything would have cost. */
@@ -63,18 +77,23 @@ export function resultCard(state, { unit, total, task }, onAgain) {
     title,
     sureness(result, task),
     h("p", { class: "why" }, whyStopped(state, unit)),
-    h("div", { class: "tiles" }, tile(amount(spend, unit), "is what this case cost"), tile(amount(total, unit), "is what all tests would have cost"), tile(amount(Math.max(0, total - spend), unit), `is saved${share}`)),
+    h(
+      "div",
+      { class: "tiles" },
+      tile(amount(spend, unit), "is what this case cost"),
+      tile(amount(total, unit), "is what all tests would have cost"),
+      tile(amount(Math.max(0, total - spend), unit), `is saved${share}`),
+    ),
     h("div", { class: "buttons" }, h("button", { class: "primary", type: "button", onclick: onAgain }, "Start again")),
   );
-  return { element, focus: () => title.focus(), text: `${title.textContent}. ${whyStopped(state, unit)} This case cost ${amount(spend, unit)}. All tests would have cost ${amount(total, unit)}.` };
+  return {
+    element,
+    focus: () => title.focus(),
+    text: `${title.textContent}. ${whyStopped(state, unit)} This case cost ${amount(spend, unit)}. All tests would have cost ${amount(total, unit)}.`,
+  };
 }
 
 function sureness({ probability, prediction }, task) {
   const share = task === "classification" ? probability?.[String(prediction)] : undefined;
   return share === undefined ? null : h("p", { class: "large" }, `The model is ${percent(share)} sure.`);
-}
-
-function whyStopped({ result, cap, history }, unit) {
-  const because = result.reason === "cap" ? `the next step would cost more than the limit of this case allows${cap === null ? "" : ` (${amount(cap, unit)})`}` : result.explanation || (history.length ? "the model needs nothing more for its answer" : "the model answers without any test");
-  return `Why it stopped: ${because.trim().replace(/\.$/, "")}.`;
 }

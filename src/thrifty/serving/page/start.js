@@ -15,14 +15,22 @@ export class Start {
     this.problem = h("p", { class: "wrong", role: "alert" });
     this.case = this.#makeCase();
     this.cap = this.#makeCap();
-    this.budget = frontier?.points.length ? new BudgetChooser(frontier, model.budget ?? undefined) : null;
+    this.budget = frontier?.points.length ? new BudgetChooser(frontier, model) : null;
     this.isFree = Boolean(this.budget && frontier.operating);
     this.button = h("button", { class: "primary", form: "start-form" }, "Start");
     this.element = h("div", { class: "columns" }, this.#makeForm(), this.budget?.element ?? null);
   }
 
   #makeForm() {
-    const form = h("form", { id: "start-form", class: "card", novalidate: true }, h("h2", {}, "Start a case"), this.case?.element ?? null, this.cap.element, this.problem, h("div", { class: "buttons" }, this.button));
+    const form = h(
+      "form",
+      { id: "start-form", class: "card", novalidate: true },
+      h("h2", {}, "Start a case"),
+      this.case?.element ?? null,
+      this.cap.element,
+      this.problem,
+      h("div", { class: "buttons" }, this.button),
+    );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
@@ -41,10 +49,25 @@ export class Start {
     const input = h("input", { type: "text", inputmode: "decimal", id: newId("cap"), autocomplete: "off" });
     const wrong = h("p", { class: "wrong", role: "alert", id: newId("wrong") });
     const most = this.model.cap === null ? "" : ` At most ${amount(this.model.cap, this.model.unit)}.`;
-    const hint = h("p", { class: "quiet hint", id: newId("hint") }, `The case never costs more than this. Leave it empty for no limit of your own.${most}`);
+    const hint = h(
+      "p",
+      { class: "quiet hint", id: newId("hint") },
+      `The case never costs more than this. Leave it empty for no limit of your own.${most}`,
+    );
     input.setAttribute("aria-describedby", `${hint.id} ${wrong.id}`);
     const unit = this.model.unit ? `, in ${this.model.unit}` : "";
-    return { input, wrong, element: h("div", { class: "field" }, h("label", { for: input.id }, `Limit for this case (optional${unit})`), input, hint, wrong) };
+    return {
+      input,
+      wrong,
+      element: h(
+        "div",
+        { class: "field" },
+        h("label", { for: input.id }, `Limit for this case (optional${unit})`),
+        input,
+        hint,
+        wrong,
+      ),
+    };
   }
 
   #submit() {

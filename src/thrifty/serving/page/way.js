@@ -1,7 +1,8 @@
 /** How the model decides: its tree of stages, or its list of tests, with the way of this case lit. */
 
 import { h, unseen } from "./dom.js";
-import { amount, listed, percent, plural, sentence, valueText } from "./words.js";
+import { summaryText } from "./reasons.js";
+import { amount, listed, percent, plural, valueText } from "./words.js";
 
 const MANY_STAGES = 20; // larger trees are shown only near the way of the case
 const MANY_TESTS = 60; // longer lists show the first tests, and those of the case
@@ -9,13 +10,28 @@ const MANY_TESTS = 60; // longer lists show the first tests, and those of the ca
 /** Fill the section with the outline of the model; `state` is the case, or null before it starts. */
 export function showWay(section, { outline, unit }, state) {
   const whole = section.dataset.whole === "yes";
-  const more = (text) => h("button", { type: "button", class: "link", onclick: () => {
-    section.dataset.whole = "yes";
-    showWay(section, { outline, unit }, state);
-    section.querySelector("h2").focus();
-  } }, text);
-  const body = outline.stages ? stagesOf(outline, unit, state, whole, more) : testsOf(outline, unit, state, whole, more);
-  section.replaceChildren(h("h2", { id: "way-title", tabindex: -1 }, "How the model decides"), h("p", {}, sentence(outline.summary ?? "")), ...body);
+  const more = (text) =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: "link",
+        onclick: () => {
+          section.dataset.whole = "yes";
+          showWay(section, { outline, unit }, state);
+          section.querySelector("h2").focus();
+        },
+      },
+      text,
+    );
+  const body = outline.stages
+    ? stagesOf(outline, unit, state, whole, more)
+    : testsOf(outline, unit, state, whole, more);
+  section.replaceChildren(
+    h("h2", { id: "way-title", tabindex: -1 }, "How the model decides"),
+    h("p", {}, summaryText(outline.summary)),
+    ...body,
+  );
   section.querySelector(".here, .now")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
@@ -32,7 +48,9 @@ function stagesOf({ stages }, unit, state, whole, more) {
 }
 
 function legend(state) {
-  return state ? h("p", { class: "quiet" }, "The way of this case is green.") : h("p", { class: "quiet" }, "Every case starts at the first stage. The answers decide which way it goes.");
+  return state
+    ? h("p", { class: "quiet" }, "The way of this case is green.")
+    : h("p", { class: "quiet" }, "Every case starts at the first stage. The answers decide which way it goes.");
 }
 
 /** Number the stages from the root, each before its children, as the service does. */
@@ -59,7 +77,9 @@ function askingStage(root, numbered, state, here) {
   if (here === undefined) return root;
   const asked = state.asks.map((each) => each.feature);
   const stage = [...numbered.keys()].find((each) => numbered.get(each) === here);
-  const fitting = stage.children.filter(({ buys }) => buys.length === asked.length && asked.every((each) => buys.includes(each)));
+  const fitting = stage.children.filter(
+    ({ buys }) => buys.length === asked.length && asked.every((each) => buys.includes(each)),
+  );
   return fitting.length === 1 ? fitting[0] : null;
 }
 
@@ -90,7 +110,12 @@ function markOf(isAsking, isLit, isCurrent, { state }) {
 function stageLines(stage, mark, { unit }) {
   const who = stage.who === "every row" ? "every case" : stage.who;
   const share = typeof stage.share === "number" ? ` · ${percent(stage.share)} of cases` : "";
-  const bought = h("p", { class: "buys" }, listed(stage.buys), h("span", { class: "quiet" }, ` for ${amount(stage.cost, unit)}`));
+  const bought = h(
+    "p",
+    { class: "buys" },
+    listed(stage.buys),
+    h("span", { class: "quiet" }, ` for ${amount(stage.cost, unit)}`),
+  );
   const rule = h("p", { class: "rule" }, h("code", {}, `${stage.rule} ?`));
   const end = h("p", { class: "quiet" }, `answer, after ${amount(stage.paid, unit)}`);
   return [
@@ -116,14 +141,23 @@ function testsOf({ uses, counted_in: counted }, unit, state, whole, more) {
   const shown = isLong ? list.filter((use, i) => i < MANY_TESTS || touched(use)) : list;
   const items = shown.map((use) => testItem(use, counted, unit, answers, asked));
   const text = state ? "The tests that this case bought are green." : "The tests that the model can ask for.";
-  return [h("p", { class: "quiet" }, text), h("ul", { class: "tests" }, items), isLong ? more(`Show all ${plural(list.length, "test")}`) : null].filter(Boolean);
+  return [
+    h("p", { class: "quiet" }, text),
+    h("ul", { class: "tests" }, items),
+    isLong ? more(`Show all ${plural(list.length, "test")}`) : null,
+  ].filter(Boolean);
 }
 
 function testItem(use, counted, unit, answers, asked) {
   const bought = answers.has(use.feature);
   const now = asked.has(use.feature);
-  const found = bought ? h("span", { class: "found" }, unseen("bought: "), valueText(answers.get(use.feature))) : null;
-  const mark = now ? h("span", { class: "found" }, "asked now") : null;
-  const order = counted && use.first ? h("span", { class: "quiet" }, `${counted} ${use.first}`) : null;
-  return h("li", { class: bought ? "lit" : now ? "now" : null }, h("span", { class: "name" }, use.feature), h("span", { class: "price" }, amount(use.price, unit)), found ?? mark ?? order);
+  const order = counted && use.first ? `${counted} ${use.first}` : "";
+  const note = bought ? [unseen("bought, value: "), valueText(answers.get(use.feature))] : [now ? "asked now" : order];
+  const facts = h(
+    "span",
+    { class: "facts" },
+    h("span", {}, amount(use.price, unit)),
+    h("span", { class: "note" }, note),
+  );
+  return h("li", { class: bought ? "lit" : now ? "now" : null }, h("span", { class: "name" }, use.feature), facts);
 }

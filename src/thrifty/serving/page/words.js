@@ -60,15 +60,32 @@ export function sentence(text) {
   return ended[0].toUpperCase() + ended.slice(1);
 }
 
+/** The exponential of minus the log loss: the geometric mean of the probabilities that right answers got. */
+export const TYPICAL = "typical probability";
+
+const SCORES = {
+  accuracy: "right answers",
+  r2: "differences explained",
+  roc_auc: "AUC",
+  [TYPICAL]: "probability of the right answer",
+};
+
+/** Return the name of a score. */
+export function scoreName(scoring) {
+  return SCORES[scoring] ?? scoring.replace(/^neg_/, "").replaceAll("_", " ");
+}
+
 /** Say what a score means. Accuracy is told as right answers in 100 cases, which needs no statistics. */
 export function scoreText(score, scoring) {
   if (scoring === "accuracy") return `${Number((100 * score).toFixed(1))} right answers in 100 cases`;
-  const name = scoring.replace(/^neg_/, "").replaceAll("_", " ");
-  return `${/^[aeio]/.test(name) ? "an" : "a"} ${name} of ${number(scoring.startsWith("neg_") ? -score : score)}`;
+  if (scoring === TYPICAL) return `a typical probability of ${percent(score)} for the right answer`;
+  if (scoring === "r2") return `answers that explain ${percent(Math.max(0, score))} of the differences between cases`;
+  const name = scoreName(scoring);
+  return `${/^[aeiAEI]/.test(name) ? "an" : "a"} ${name} of ${number(scoring.startsWith("neg_") ? -score : score)}`;
 }
 
 /** Write a score on an axis. */
 export function scoreTick(score, scoring) {
-  if (scoring === "accuracy") return `${Number((100 * score).toFixed(1))}%`;
+  if (["accuracy", "r2", TYPICAL].includes(scoring)) return `${Number((100 * score).toFixed(1))}%`;
   return String(Number((scoring.startsWith("neg_") ? -score : score).toPrecision(3)));
 }
