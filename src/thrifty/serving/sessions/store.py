@@ -1,0 +1,123 @@
+"""Where sessions are stored: SQLite, in memory for one process, or in a file that several workers share.
+
+A step is one UPDATE that names the step before it. If two workers answer the same step at the same time, one of them
+changes no line, so a step is charged once.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from thrifty.serving.sessions.record import Client, Record
+
+SECONDS_TO_WAIT = 10.0  # for a lock that another worker holds
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS sessions (
+    id TEXT PRIMARY KEY, owner TEXT, client TEXT, cap REAL, budget REAL,
+    step INTEGER, answers TEXT, done INTEGER, expires REAL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_expiry ON sessions (expires);
+CREATE INDEX IF NOT EXISTS by_client ON sessions (client, done, expires);
+"""
+
+
+class TooManySessionsError(Exception):
+    """There are as many sessions as allowed; `until` is the time when the first of them expires."""
+
+    def __init__(self, until: float):
+        super().__init__()
+        self.until = until
+
+
+class SessionStore:
+    """Sessions by id.
+
+    Parameters
+    ----------
+    path : str, default=":memory:"
+        The SQLite file.
+    max_total : int
+        How many sessions there may be.
+    max_per_client : int
+        How many sessions a client may have.
+    """
+
+    def __init__(self, path: str = ":memory:", *, max_total: int, max_per_client: int):
+        self._limits = (max_total, max_per_client)
+        self._database = sqlite3.connect(
+            path, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False, cached_statements=32
+        )
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = OFF")  # sessions have to outlive a process, not the machine
+        self._database.executescript(SCHEMA)
+
+    def add(self, record: Record, now: float) -> None:
+        """Store a new session. If there are too many, remove one that has ended, or raise an error."""
+        with self._transaction():
+            self._database.execute("DELETE FROM sessions WHERE expires <= ?", (now,))
+            for limit, where, who in zip(self._limits, ("1", "client = ?"), ((), (record.client.name,)), strict=True):
+                self._make_room(limit, where, who)
+            self._database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _line(record))
+
+    def _make_room(self, limit: int, where: str, who: tuple[Any, ...]) -> None:
+        if self._count(where, who) < limit:
+            return
+        ended = f"SELECT id FROM sessions WHERE {where} AND done ORDER BY expires LIMIT 1"
+        if not self._database.execute(f"DELETE FROM sessions WHERE id IN ({ended})", who).rowcount:
+            first = self._database.execute(f"SELECT min(expires) FROM sessions WHERE {where}", who).fetchone()
+            raise TooManySessionsError(first[0])
+
+    def get(self, session_id: str, owner: str, now: float) -> Record | None:
+        """Return a session of an owner; None if there is none, or if it has expired."""
+        found = self._database.execute(
+            "SELECT client, cap, budget, answers, done, expires FROM sessions "
+            "WHERE id = ? AND owner = ? AND expires > ?",
+            (session_id, owner, now),
+        ).fetchone()
+        if found is None:
+            return None
+        client, cap, budget, answers, done, expires = found
+        return Record(session_id, Client(owner, client), cap, budget, tuple(json.loads(answers)), bool(done), expires)
+
+    def advance(self, record: Record) -> bool:
+        """Store a session after one more answer; return whether it was still at the step before."""
+        changed = self._database.execute(
+            "UPDATE sessions SET step = ?, answers = ?, done = ?, expires = ? WHERE id = ? AND step = ?",
+            (record.step, json.dumps(record.answers), record.done, record.expires, record.id, record.step - 1),
+        )
+        return changed.rowcount == 1
+
+    def remove(self, session_id: str, owner: str) -> bool:
+        """Remove a session of an owner; return whether there was one."""
+        return (
+            self._database.execute("DELETE FROM sessions WHERE id = ? AND owner = ?", (session_id, owner)).rowcount == 1
+        )
+
+    def count(self, now: float) -> int:
+        """Return how many sessions there are."""
+        return self._count("expires > ?", (now,))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def _count(self, where: str, values: tuple[Any, ...]) -> int:
+        return self._database.execute(f"SELECT count(*) FROM sessions WHERE {where}", values).fetchone()[0]
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+
+def _line(record: Record) -> tuple[Any, ...]:
+    client, answers = record.client, json.dumps(record.answers)
+    limits = (record.cap, record.budget)
+    return (record.id, client.owner, client.name, *limits, record.step, answers, record.done, record.expires)
