@@ -12,9 +12,9 @@ from thrifty import __version__
 from thrifty.serving.gate import Gate
 from thrifty.serving.openapi import describe
 from thrifty.serving.problems import answer_errors
-from thrifty.serving.routes.descriptions import description_routes
-from thrifty.serving.routes.predictions import prediction_routes
-from thrifty.serving.routes.sessions import session_routes
+from thrifty.serving.routes.descriptions import add_descriptions
+from thrifty.serving.routes.predictions import add_predictions
+from thrifty.serving.routes.sessions import add_sessions
 from thrifty.serving.service import Service
 from thrifty.serving.settings import Settings
 from thrifty.serving.tokens import Tokens
@@ -47,8 +47,8 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.service = service
     answer_errors(app)
-    for routes in (description_routes, prediction_routes, session_routes):
-        app.include_router(routes(service))
+    for add_endpoints in (add_sessions, add_predictions, add_descriptions):  # routes are tried in this order
+        add_endpoints(app, service)
     _add_page(app)
     describe(app, service.served)
     app.add_middleware(Gate, Tokens.read(settings.token_file), settings.max_bytes, service.counts)

@@ -5,11 +5,10 @@ from typing import Any
 from fastapi import FastAPI
 
 from thrifty.models.session import Acquire
-from thrifty.serving.routes.documented import SHARED_SCHEMAS
+from thrifty.serving.routes.documented import JSON, SCHEMAS
 from thrifty.serving.served_model import ServedModel
 
 DESCRIPTION = "A model that asks for what it needs, one step at a time, and says what that costs."
-JSON = "application/json"
 OF_SESSION = {"read_session": "get", "answer_step": "post", "end_session": "delete"}
 
 
@@ -29,9 +28,7 @@ def describe(app: FastAPI, served: ServedModel) -> None:
 def complete(document: dict[str, Any], served: ServedModel) -> None:
     """Add to an OpenAPI document what FastAPI does not know."""
     schemas = document["components"]["schemas"]
-    for unused in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(unused, None)
-    schemas |= {each.__name__: each.model_json_schema() for each in SHARED_SCHEMAS}
+    schemas |= {each.__name__: each.model_json_schema() for each in SCHEMAS}
     document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{}, {"token": []}]
     for (method, path), example in _examples(served).items():

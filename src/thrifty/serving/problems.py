@@ -4,10 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -15,7 +13,6 @@ from thrifty.exceptions import ThriftyError
 from thrifty.stored.medium import shown
 
 MEDIA_TYPE = "application/problem+json"
-IN_MESSAGES = "; expected "
 SENTENCES = {
     404: "there is nothing at {path}. See /openapi.json for what there is.",
     405: "{path} does not accept {method}. See /openapi.json for what it accepts.",
@@ -63,7 +60,6 @@ def refusing(status: int = 422) -> Iterator[None]:
 def answer_errors(app: FastAPI) -> None:
     """Let an application answer all its errors as problem+json."""
     app.exception_handler(RefusedError)(_refused)
-    app.exception_handler(RequestValidationError)(_not_valid)
     app.exception_handler(HTTPException)(_http_error)
 
 
@@ -71,26 +67,7 @@ async def _refused(request: Request, error: RefusedError) -> Response:
     return Problem(error.status, error.detail, error.headers)
 
 
-async def _not_valid(request: Request, error: RequestValidationError) -> Response:
-    return Problem(422, _sentence(error.errors()[0]))
-
-
 async def _http_error(request: Request, error: HTTPException) -> Response:
     detail = SENTENCES.get(error.status_code, f"{error.detail}.".replace("..", "."))
-    if error.status_code == 400:
-        detail = "the body cannot be read. Send JSON in UTF-8 that is not nested deeply."
     place = {"path": shown(request.url.path), "method": request.method}
     return Problem(error.status_code, detail.format(**place), error.headers)
-
-
-def _sentence(found: Mapping[str, Any]) -> str:
-    """Return what is wrong with a request, from an error of pydantic."""
-    place = ".".join(map(str, found["loc"][1:])) or "the body"
-    if found["type"] == "json_invalid":
-        return f"the body is not valid JSON: {found['ctx']['error']} at character {found['loc'][-1]}. Correct it."
-    if found["type"] == "missing":
-        return f"{place} is missing. Add it; see /openapi.json."
-    if found["type"] == "extra_forbidden":
-        return f"{place} is not known here. Remove it, or correct its name; see /openapi.json."
-    expected = found["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    return f"{shown(place)[1:-1]} is {shown(found['input'])}; expected {expected}."

@@ -27,6 +27,7 @@ class RequestCounts:
         self._seconds = Histogram(
             "request_seconds", "Seconds from request to reply", ["route"], buckets=SECONDS_BUCKETS, **where
         )
+        self._known: dict[tuple[Any, ...], tuple[Any, Any]] = {}  # looking labels up takes time
         self._sessions = Gauge("sessions", "Sessions that have not expired, of all workers", **where)
 
     def show_sessions(self, count: Callable[[], int]) -> None:
@@ -36,9 +37,11 @@ class RequestCounts:
     def add(self, scope: Scope, status: int, seconds: float) -> None:
         """Count a request."""
         route = getattr(scope.get("route"), "path", "other")
-        method = scope["method"] if route != "other" else "other"
-        self._requests.labels(method, route, status).inc()
-        self._seconds.labels(route).observe(seconds)
+        key = (scope["method"] if route != "other" else "other", route, status)
+        if (found := self._known.get(key)) is None:
+            found = self._known[key] = (self._requests.labels(*key), self._seconds.labels(route))
+        found[0].inc()
+        found[1].observe(seconds)
 
     def text(self) -> bytes:
         """Return all metrics in the format of Prometheus, each with the worker that reports it."""

@@ -1,7 +1,6 @@
 """The parts of a running service, from start to end: model, sessions, engine, and whether its kernels are compiled."""
 
 import asyncio
-from typing import Any
 
 from thrifty.models.session import drive
 from thrifty.persistence.key_files import read_key
@@ -80,14 +79,3 @@ def warm(served: ServedModel) -> None:
     session = served.model.session()
     session.answer_so_far()
     drive(session, lambda feature: row[served.names[feature]])
-
-
-def engine_of(service: Service) -> Any:
-    """Return the engine; raise RefusedError if there is none."""
-    from thrifty.serving.problems import RefusedError
-
-    if service.engine is None:
-        raise RefusedError(
-            503, "the service has no sources, so it cannot predict by key. Start it with --sources, or POST rows."
-        )
-    return service.engine

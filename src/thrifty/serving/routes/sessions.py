@@ -1,41 +1,39 @@
 """Sessions: the service says what it needs next and what that costs, and values come back."""
 
-from fastapi import APIRouter, Request
+from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from thrifty.serving.bodies import Answer, SessionState, Start
 from thrifty.serving.gate import client_of
 from thrifty.serving.reply import Reply
-from thrifty.serving.routes.documented import problems
+from thrifty.serving.routes.documented import gives, takes
+from thrifty.serving.routes.reading import body_of
 from thrifty.serving.service import Service
 
-STATE = {"model": SessionState}
 
+def add_sessions(app: FastAPI, service: Service) -> None:
+    """Add the endpoints of sessions to an application."""
 
-def session_routes(service: Service) -> APIRouter:
-    """Return the routes of sessions."""
-    router = APIRouter(tags=["sessions"], prefix="/sessions")
+    @app.post("/sessions/{session_id}", **takes(Answer, SessionState, 404, 409))
+    async def answer_step(request: Request, session_id: str) -> Response:
+        """Answer a step. An answer that was received may be sent again: it is charged once."""
+        body = await body_of(request, Answer)
+        return Reply(service.sessions.answer(client_of(request), session_id, body.step, body.values))
 
-    @router.post("", status_code=201, response_model=None, responses={201: STATE, **problems(429)})
-    async def start_session(request: Request, body: Start) -> Response:
+    @app.post("/sessions", **takes(Start, SessionState, 429, status=201))
+    async def start_session(request: Request) -> Response:
         """Start a session for one row."""
+        body = await body_of(request, Start)
         state = service.sessions.start(client_of(request), body.cap, body.budget)
         return Reply(state, 201, {"Location": f"/sessions/{state['id']}"})
 
-    @router.get("/{session_id}", response_model=None, responses={200: STATE, **problems(404, body=False)})
+    @app.get("/sessions/{session_id}", **gives(SessionState, 404))
     async def read_session(request: Request, session_id: str) -> Response:
         """Return the state of a session: what it asks for, what it has cost, what it would answer now."""
         return Reply(service.sessions.state(client_of(request), session_id))
 
-    @router.post("/{session_id}", response_model=None, responses={200: STATE, **problems(404, 409)})
-    async def answer_step(request: Request, session_id: str, body: Answer) -> Response:
-        """Answer a step. An answer that was received may be sent again: it is charged once."""
-        return Reply(service.sessions.answer(client_of(request), session_id, body.step, body.values))
-
-    @router.delete("/{session_id}", status_code=204, response_model=None, responses=problems(404, body=False))
+    @app.delete("/sessions/{session_id}", **gives(None, 404, status=204))
     async def end_session(request: Request, session_id: str) -> Response:
         """Remove a session."""
         service.sessions.end(client_of(request), session_id)
         return Response(status_code=204)
-
-    return router
