@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 
@@ -13,6 +13,7 @@ from thrifty.serving.gate import Gate
 from thrifty.serving.openapi import describe
 from thrifty.serving.problems import answer_errors
 from thrifty.serving.routes.descriptions import add_descriptions
+from thrifty.serving.routes.direct import DirectRoute
 from thrifty.serving.routes.predictions import add_predictions
 from thrifty.serving.routes.sessions import add_sessions
 from thrifty.serving.service import Service
@@ -46,6 +47,7 @@ def create_app(settings: Settings) -> FastAPI:
         title="thrifty", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False
     )
     app.state.service = service
+    app.router.route_class = DirectRoute
     answer_errors(app)
     for add_endpoints in (add_sessions, add_predictions, add_descriptions):  # routes are tried in this order
         add_endpoints(app, service)
@@ -57,7 +59,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 def _add_page(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
-    async def page() -> Response:
+    async def page(request: Request) -> Response:
         return FileResponse(PAGE / "index.html")
 
     app.mount("/static", StaticFiles(directory=PAGE))

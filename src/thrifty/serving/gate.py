@@ -7,7 +7,6 @@ import logging
 import time
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,24 +15,22 @@ from thrifty.serving.requests_counted import RequestCounts
 from thrifty.serving.sessions.record import Client
 from thrifty.serving.tokens import Tokens
 
-OPEN = ("/", "/healthz", "/readyz")
-OPEN_FOLDER = "/static/"
+OPEN = ("/healthz", "/readyz")
+PAGE, FILES_OF_PAGE = "/", "/static/"
 WITH_BODY = ("POST", "PUT", "PATCH")
-JSON = "application/json"
+JSON = b"application/json"
+MAX_HOSTS = 16  # names of this machine that are remembered
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; object-src 'none'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-SECURITY = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-}
-SECURITY_LINES = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
-NOT_STORED = (b"cache-control", b"no-store")
+SECURITY = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+OF_DATA = [*SECURITY, (b"cache-control", b"no-store")]
+OF_PAGE = [*SECURITY, (b"referrer-policy", b"no-referrer"), (b"cross-origin-opener-policy", b"same-origin")]
 
 
 class Gate:
@@ -50,6 +47,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, tokens: Tokens, max_bytes: int, counts: RequestCounts):
         self._app, self._tokens, self._max_bytes, self._counts = app, tokens, max_bytes, counts
+        self._own_hosts: set[bytes] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -70,16 +68,20 @@ class Gate:
 
     def _check(self, scope: Scope) -> None:
         """Remember who makes the request; raise RefusedError if it must not go on."""
-        headers = Headers(scope=scope)
+        headers: dict[bytes, bytes] = dict(scope["headers"])
         scope["client_of_service"] = self._client(scope, headers)
-        if scope["method"] in WITH_BODY:
-            self._check_body(headers)
+        if scope["method"] in WITH_BODY and headers.get(b"content-type") != JSON:
+            _refuse_other_type(headers.get(b"content-type", b""))
+        _refuse_length(headers.get(b"content-length", b"0"), self._max_bytes)
 
-    def _client(self, scope: Scope, headers: Headers) -> Client:
+    def _client(self, scope: Scope, headers: dict[bytes, bytes]) -> Client:
         if not self._tokens:
-            _refuse_other_host(headers.get("host", ""))
+            host = headers.get(b"host", b"")
+            if host not in self._own_hosts:
+                _refuse_other_host(host.decode("latin-1"))
+                self._own_hosts = {*self._own_hosts, host} if len(self._own_hosts) < MAX_HOSTS else {host}
             return Client("", (scope.get("client") or ("",))[0])
-        owner = self._tokens.owner(headers.get("authorization", "").encode("latin-1"))
+        owner = self._tokens.owner(headers.get(b"authorization", b""))
         if owner is None and not _is_open(scope["path"]):
             raise RefusedError(
                 401,
@@ -87,15 +89,6 @@ class Gate:
                 {"WWW-Authenticate": "Bearer"},
             )
         return Client(owner or "", owner or "")
-
-    def _check_body(self, headers: Headers) -> None:
-        media_type, _, charset = headers.get("content-type", "").partition(";")
-        if media_type.strip().lower() != JSON or charset.strip().lower() not in ("", "charset=utf-8"):
-            given = headers.get("content-type", "")[:100]
-            raise RefusedError(415, f"the content type is {given!r}; expected {JSON!r}. Send JSON in UTF-8.")
-        length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > self._max_bytes:
-            raise _too_large(self._max_bytes)
 
 
 class BoundedBody:
@@ -119,7 +112,7 @@ class ReplyWithHeaders:
 
     def __init__(self, scope: Scope, send: Send):
         self._send = send
-        self._headers = SECURITY_LINES if scope["path"].startswith(OPEN_FOLDER) else [*SECURITY_LINES, NOT_STORED]
+        self._headers = OF_PAGE if _is_page(scope["path"]) else OF_DATA
         self.status: int | None = None
 
     async def __call__(self, message: Message) -> None:
@@ -131,7 +124,11 @@ class ReplyWithHeaders:
 
 
 def _is_open(path: str) -> bool:
-    return path in OPEN or path.startswith(OPEN_FOLDER)
+    return path in OPEN or _is_page(path)
+
+
+def _is_page(path: str) -> bool:
+    return path == PAGE or path.startswith(FILES_OF_PAGE)
 
 
 def _refuse_other_host(host: str) -> None:
@@ -141,6 +138,18 @@ def _refuse_other_host(host: str) -> None:
         raise RefusedError(
             421, f"the host is {host[:100]!r}; without tokens the service answers only to localhost. Use --token-file."
         )
+
+
+def _refuse_other_type(given: bytes) -> None:
+    media_type, _, charset = given.lower().partition(b";")
+    if media_type.strip() != JSON or charset.strip() not in (b"", b"charset=utf-8"):
+        text = given[:100].decode("latin-1")
+        raise RefusedError(415, f"the content type is {text!r}; expected 'application/json'. Send JSON in UTF-8.")
+
+
+def _refuse_length(given: bytes, max_bytes: int) -> None:
+    if not given.isdigit() or int(given[:20]) > max_bytes:
+        raise _too_large(max_bytes)
 
 
 def is_loopback(name: str) -> bool:

@@ -9,14 +9,14 @@ import pandas as pd
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.base import BudgetedEstimator
 from thrifty.models.session import refusal
-from thrifty.models.tables.fields import EXPECTED, Field
+from thrifty.models.tables.fields import EXPECTED, NUMBER, Field
 from thrifty.models.tables.reading import ReadTable
 from thrifty.models.tables.table_model import TableModel
 from thrifty.runtime.trace import plain
 from thrifty.serving.served_model import ServedModel
 
 FEW = 8  # rows that are faster cell by cell than as a table
-KEYS = ("prediction", "probability", "score", "spend", "acquired", "exit")
+EXACT = 2**53  # whole numbers up to this one are exact as floats
 Values = Mapping[str, Any]
 
 
@@ -30,29 +30,44 @@ def predict_rows(
     for number, row in enumerate(rows):
         _refuse_unknown(served, number, row)
     by_cell = model._takes_numbers and (len(rows) <= FEW or not isinstance(model, TableModel))
-    acquire = _acquire_cells if by_cell else _acquire_table
-    bought = acquire(model, served.fields, rows, limit)
-    names = list(served.fields)
-    acquired = [[names[j] for j in np.flatnonzero(marks).tolist()] for marks in bought.acquired]
+    bought = (_acquire_cells if by_cell else _acquire_table)(model, served.fields, rows, limit)
+    acquired = [[served.columns[j] for j in np.flatnonzero(marks).tolist()] for marks in bought.acquired]
     for number, (row, columns) in enumerate(zip(rows, acquired, strict=True)):
-        _refuse_unusable(served, number, row, columns)
-    return {"predictions": list(_plain(served, bought, acquired)), "mean_spend": float(bought.spend.mean())}
+        _refuse_missing(number, row, columns)
+    spend = bought.spend.tolist()
+    predictions = list(_plain(served, bought, acquired, spend))
+    return {"predictions": predictions, "mean_spend": sum(spend) / len(spend)}
 
 
 def _acquire_cells(
     model: BudgetedEstimator, fields: Mapping[str, Field], rows: Sequence[Values], cap: float | None
 ) -> Acquisition:
-    cells = [[number for name, field in fields.items() for number in _numbers(field, row.get(name))] for row in rows]
-    numbers = np.array(cells)
-    return model._acquire_checked(ReadTable(numbers, []) if isinstance(model, TableModel) else numbers, cap)
+    unreadable: dict[tuple[int, str], Any] = {}
+    cells = np.array([_numbers(fields, number, row, unreadable) for number, row in enumerate(rows)])
+    bought = model._acquire_checked(ReadTable(cells, []) if isinstance(model, TableModel) else cells, cap)
+    for (number, name), value in unreadable.items():
+        if bought.acquired[number, list(fields).index(name)]:
+            raise refusal(name, value, EXPECTED[fields[name].kind])
+    return bought
 
 
-def _numbers(field: Field, value: Any) -> list[float]:
-    """Return the derived values of a cell; a cell that cannot be read is refused later, if the row acquires it."""
-    try:
-        return field.encode(value)
-    except ValueError:
-        return [np.nan]
+def _numbers(
+    fields: Mapping[str, Field], number: int, row: Values, unreadable: dict[tuple[int, str], Any]
+) -> list[float]:
+    """Return the derived values of a row; remember the values that cannot be read."""
+    numbers: list[float] = []
+    for name, field in fields.items():
+        value: Any = row.get(name)
+        kind = type(value)
+        if field.kind == NUMBER and (kind is float or (kind is int and -EXACT < value < EXACT)):
+            numbers.append(value)  # the usual case, without the checks of other types
+            continue
+        try:
+            numbers += field.encode(value)
+        except ValueError:
+            numbers.append(np.nan)
+            unreadable[number, name] = value
+    return numbers
 
 
 def _acquire_table(
@@ -63,32 +78,34 @@ def _acquire_table(
     return model.acquire(table if hasattr(model, "feature_names_in_") else table.to_numpy(), cap)
 
 
-def _plain(served: ServedModel, bought: Acquisition, acquired: list[list[str]]) -> Iterator[dict[str, Any]]:
+def _plain(
+    served: ServedModel, bought: Acquisition, acquired: list[list[str]], spend: list[float]
+) -> Iterator[dict[str, Any]]:
     probabilities: list[Any] = served.probabilities(bought.score) or [None] * len(acquired)
-    columns = (bought.prediction, bought.score, bought.spend, bought.exit)
-    prediction, score, spend, exits = (np.asarray(each).tolist() for each in columns)
-    for line in zip(prediction, probabilities, score, spend, acquired, exits, strict=True):
-        yield dict(zip(KEYS, plain(line), strict=True))
+    prediction, score, exits = (np.asarray(each).tolist() for each in (bought.prediction, bought.score, bought.exit))
+    for i, columns in enumerate(acquired):
+        yield {
+            "prediction": plain(prediction[i]),
+            "probability": probabilities[i],
+            "score": plain(score[i]),
+            "spend": spend[i],
+            "acquired": columns,
+            "exit": exits[i],
+        }
 
 
 def _refuse_unknown(served: ServedModel, number: int, row: Values) -> None:
-    if unknown := [name for name in row if name not in served.fields]:
+    if not row.keys() <= served.fields.keys():
+        unknown = next(name for name in row if name not in served.fields)
         raise ValueError(
-            f"row {number} has {unknown[0]!r}, which is not a column of the model. See the features of GET /model."
+            f"row {number} has {unknown!r}, which is not a column of the model. See the features of GET /model."
         )
 
 
-def _refuse_unusable(served: ServedModel, number: int, row: Values, acquired: Sequence[str]) -> None:
-    """Raise an error if a value that the model asked for is not given, or cannot be read."""
+def _refuse_missing(number: int, row: Values, acquired: Sequence[str]) -> None:
     for name in acquired:
         if name not in row:
             raise ValueError(
                 f"row {number}: the model asks for {name!r}, which the row does not have. Pass its value, or null if "
                 "it is unavailable."
             )
-        if not served.model._takes_numbers:  # the model has checked the value
-            continue
-        try:
-            served.fields[name].encode(row[name])
-        except ValueError as error:
-            raise refusal(name, row[name], EXPECTED[served.fields[name].kind]) from error

@@ -47,11 +47,12 @@ class ServedModel:
         self.model, self.manifest, self.name, self.cap = model, manifest, name, cap
         self.fields = fields_of(model)
         self.examples = Examples(self.fields) if examples is None else Examples.read(self.fields, examples)
+        self.columns = list(self.fields)
         self.names: dict[Feature, str] = column_names(model)
         self.positions = {feature: j for j, feature in enumerate(self.names)}
         self.paths = StagePaths(model)
         self._operating_point = lru_cache(MAX_OPERATING_POINTS)(self._at_budget)
-        self.limited(None)  # raises ValueError if the cap is not valid
+        self.model._row_caps(cap, 1)  # raises ValueError if the cap is not valid
 
     @classmethod
     def open(
@@ -83,9 +84,7 @@ class ServedModel:
         """Return the cap that holds; raise ValueError if a client asks for more than the service allows."""
         if self.cap is not None and cap is not None and cap > self.cap:
             raise ValueError(f"cap is {cap:g}; this service allows at most {self.cap:g}. Pass a smaller cap.")
-        chosen = self.cap if cap is None else cap
-        self.model._row_caps(chosen, 1)
-        return chosen
+        return self.cap if cap is None else cap
 
     # Answers
 
