@@ -29,7 +29,13 @@ class Server:
 @contextmanager
 def started(model, *options, port: int = 0, ready: bool = True) -> Iterator[Server]:
     """Run ``thrifty serve`` until the end of the block; yield when it is ready."""
-    arguments = [sys.executable, "-c", "import sys; from thrifty.cli import main; sys.exit(main())", "serve", str(model)]
+    arguments = [
+        sys.executable,
+        "-c",
+        "import sys; from thrifty.cli import main; sys.exit(main())",
+        "serve",
+        str(model),
+    ]
     process = subprocess.Popen(
         [*arguments, "--port", str(port), *map(str, options)], stderr=subprocess.PIPE, text=True, bufsize=1
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from thrifty.models.tables.fields import BOOLEAN, CATEGORY, DATE, NUMBER, Field
+from thrifty.models.tables.fields import BOOLEAN, CATEGORY, DATE, NUMBER, Field, is_missing
 from thrifty.persistence.errors import one_line
 from thrifty.runtime.trace import plain
 
@@ -45,7 +45,15 @@ class Examples:
     def cases(self) -> list[dict[str, Any]]:
         """Return the first rows, with names."""
         rows = self._table.head(MAX_CASES).to_dict("records")
-        return [{"name": f"case {number}", "values": plain(row)} for number, row in enumerate(rows, start=1)]
+        cases = [{name: self._shown(name, value) for name, value in row.items()} for row in rows]
+        return [{"name": f"case {number}", "values": values} for number, values in enumerate(cases, start=1)]
+
+    def _shown(self, name: str, value: Any) -> Any:
+        """Return a value in the types of JSON; None if it is missing or cannot be read."""
+        field = self._fields[name]
+        if is_missing(value) or (field.kind != CATEGORY and field.is_odd(value)):
+            return None
+        return bool(field.read(value)) if field.kind == BOOLEAN else plain(value)
 
     def range_of(self, name: str) -> list[float] | None:
         """Return the smallest and the largest value of a number; None if there are none."""
@@ -57,8 +65,7 @@ class Examples:
 
     def example_of(self, name: str) -> Any:
         """Return a value of a column from the table; None if there is none."""
-        known = self._table[name].dropna()
-        return plain(known.iloc[:1].tolist())[0] if len(known) else None
+        return next((value for each in self._table[name] if (value := self._shown(name, each)) is not None), None)
 
     def valid_value(self, name: str) -> Any:
         """Return a value that the model accepts, from the table or invented."""

@@ -56,6 +56,6 @@ def _score(served: ServedModel, inner: Any, loss: np.ndarray) -> tuple[str, np.n
 
 
 def _best(points: list[dict[str, Any]], spend: float) -> dict[str, Any] | None:
-    """Return the best point of exactly this spend."""
-    scores = [point["score"] for point in points if point["spend"] == spend]
+    """Return the best point of this spend."""
+    scores = [point["score"] for point in points if np.isclose(point["spend"], spend, atol=1e-9)]
     return {"spend": spend, "score": max(scores)} if scores else None

@@ -17,6 +17,7 @@ from thrifty.runtime.sources.catalog import Catalog
 from thrifty.serving.app import create_app
 from thrifty.serving.gate import is_loopback
 from thrifty.serving.served_model import ServedModel
+from thrifty.serving.sessions.store import SessionStore
 from thrifty.serving.settings import Settings
 from thrifty.serving.tokens import Tokens
 
@@ -77,6 +78,7 @@ def refuse_open_to_others(settings: Settings, host: str) -> None:
 def refuse_unusable(settings: Settings) -> None:
     """Raise an error if a file cannot be used, before workers are started."""
     Tokens.read(settings.token_file)
+    SessionStore.open(settings).close()
     served = ServedModel.open(settings.model, read_key(settings.key_file), settings.cap, settings.examples)
     if settings.sources is not None:
         catalog = Catalog.of(settings.sources)

@@ -42,12 +42,7 @@ class Service:
     async def open(self) -> None:
         """Open the store and the engine, and begin to compile kernels."""
         settings = self.settings
-        store = SessionStore(
-            settings.store or ":memory:",
-            max_total=settings.max_sessions,
-            max_per_client=settings.max_sessions_per_client,
-        )
-        self.sessions = Sessions(self.served, store, settings.session_seconds)
+        self.sessions = Sessions(self.served, SessionStore.open(settings), settings.session_seconds)
         self.counts.show_sessions(self.sessions.count)
         if settings.sources is not None:
             self.engine = Engine(

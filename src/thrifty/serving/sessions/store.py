@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from thrifty.serving.sessions.record import Client, Record
+from thrifty.serving.settings import Settings
 
 SECONDS_TO_WAIT = 10.0  # for a lock that another worker holds
 SCHEMA = """
@@ -49,9 +50,28 @@ class SessionStore:
         self._database = sqlite3.connect(
             path, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False, cached_statements=32
         )
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = OFF")  # sessions have to outlive a process, not the machine
-        self._database.executescript(SCHEMA)
+        self._prepare()
+
+    @classmethod
+    def open(cls, settings: Settings) -> "SessionStore":
+        """Open the store of a service; raise ValueError if its file cannot be used."""
+        limits = {"max_total": settings.max_sessions, "max_per_client": settings.max_sessions_per_client}
+        try:
+            return cls(settings.store or ":memory:", **limits)
+        except sqlite3.Error as error:
+            raise ValueError(
+                f"--store {settings.store}: the file cannot be used ({error}). Pass the path of a new file, or of one "
+                "that a service has written."
+            ) from error
+
+    def _prepare(self) -> None:
+        try:
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = OFF")  # sessions have to outlive a process, not the machine
+            self._database.executescript(SCHEMA)
+        except BaseException:
+            self.close()
+            raise
 
     def add(self, record: Record, now: float) -> None:
         """Store a new session. If there are too many, remove one that has ended, or raise an error."""
