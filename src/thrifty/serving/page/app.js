@@ -101,7 +101,7 @@ class App {
     this.now = done ? resultCard(state, this.model, () => this.#again()) : this.#question(state);
     this.quit.hidden = done;
     this.place.replaceChildren(this.now.element);
-    this.log.replaceChildren(historyTable(state.history, this.model.unit) ?? "");
+    this.log.replaceChildren(historyTable(state, this.model.unit) ?? "");
     this.#showWay(state);
     this.now.focus();
     announce(done ? this.now.text : `${this.#movedText(state)} ${this.now.text}`);

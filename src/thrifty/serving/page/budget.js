@@ -9,7 +9,8 @@ const THUMB = 22; // pixels, as in page.css
 
 /** The chooser of a budget; `element` is its part of the page. */
 export class BudgetChooser {
-  constructor(frontier, { budget, total }) {
+  constructor(frontier, { budget, total }, onChange) {
+    this.onChange = onChange;
     this.curve = new Curve(frontier, total);
     this.frontier = this.curve.frontier;
     this.budget = budget ?? usualBudget(this.curve);
@@ -74,6 +75,7 @@ export class BudgetChooser {
   #tell() {
     this.output.textContent = amount(this.budget, this.frontier.unit);
     this.slider.setAttribute("aria-valuetext", amount(this.budget, this.frontier.unit));
+    this.onChange(amount(this.budget, this.frontier.unit));
     this.says.textContent = budgetSentence(this.curve, this.budget);
   }
 
@@ -106,9 +108,9 @@ export function budgetSentence(curve, budget) {
 }
 
 /** Compare a point with the two ends of the curve: buying nothing, and buying everything. */
-function comparisons({ frontier, total }, point) {
-  const { unit, scoring, anchors } = frontier;
-  const { nothing = null, everything = null } = anchors ?? {};
+function comparisons({ frontier, total, ends }, point) {
+  const { unit, scoring } = frontier;
+  const { nothing, everything } = ends;
   const most = everything ? ` and give ${scoreText(everything.score, scoring)}` : "";
   return [
     point.spend > 0 && nothing ? `No tests give ${scoreText(nothing.score, scoring)}.` : "",

@@ -13,9 +13,13 @@ export class Curve {
     this.total = total;
     this.points = bestPoints(this.frontier);
     const scores = this.points.map((each) => each.score);
-    const pad = (Math.max(...scores) - Math.min(...scores)) * 0.12 || 0.01;
-    this.low = Math.min(...scores) - pad;
+    const pad = (Math.max(...scores) - Math.min(...scores)) * 0.15 || 0.01;
+    this.low = Math.min(...scores) - 1.6 * pad;
     this.high = Math.max(...scores) + pad;
+    this.ends = {
+      nothing: this.frontier.anchors?.nothing ?? this.points.find((each) => each.spend === 0),
+      everything: this.frontier.anchors?.everything ?? this.points.find((each) => each.spend >= total * (1 - 1e-9)),
+    };
     this.most = Math.max(total, ...this.points.map((each) => each.spend)) || 1;
   }
 
@@ -112,7 +116,7 @@ export class Curve {
 
   /** Mark the two ends. Everything has a place on the axis even if its score was not measured. */
   #anchors({ x, y, bottom }) {
-    const { nothing = null, everything = null } = this.frontier.anchors ?? {};
+    const { nothing, everything } = this.ends;
     const end = svg("line", { class: "end", x1: x(this.total), x2: x(this.total), y1: MARGIN.top, y2: bottom });
     const name = svg("text", { x: x(this.total) + 4, y: bottom - 8, "text-anchor": "end" }, "everything");
     return svg(
@@ -124,13 +128,8 @@ export class Curve {
   }
 
   #anchor({ x, y }, name, { spend, score }) {
-    const last = name === "everything";
-    const below = y(score) < HEIGHT / 2;
-    const place = {
-      x: x(spend) + (last ? 4 : 9),
-      y: y(score) + (below ? 20 : -9),
-      "text-anchor": last ? "end" : "start",
-    };
+    const isLast = name === "everything";
+    const place = { x: x(spend) + (isLast ? 4 : -4), y: y(score) + 20, "text-anchor": isLast ? "end" : "start" };
     return [svg("rect", { x: x(spend) - 4, y: y(score) - 4, width: 8, height: 8 }), svg("text", place, name)];
   }
 

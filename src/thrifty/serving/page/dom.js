@@ -14,7 +14,7 @@ export function svg(tag, attributes = {}, ...children) {
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) set(element, name, value);
-  element.append(...children.flat().filter((child) => child !== null && child !== false));
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 

@@ -3,7 +3,7 @@
 import { h, newId } from "./dom.js";
 import { number, valueText } from "./words.js";
 
-const MANY = 6; // more levels than this go in a list that opens
+const MANY = 9; // more levels than this go in a list that opens
 
 /** Return a field for a test. It has `element`, `input` (to focus), `read()`, `refuse(text)` and `setMissing(on)`. */
 export function fieldFor(ask, { title, hint, given }) {
@@ -97,7 +97,7 @@ class ChoiceField extends Field {
         type: "radio",
         name,
         id: newId("level"),
-        checked: level === given || String(level) === String(given),
+        checked: isSame(level, given),
       }),
     );
     const labels = this.radios.map((radio, i) =>
@@ -141,7 +141,7 @@ class ListField extends Field {
     super(hint);
     this.levels = levels;
     const options = levels.map((level, i) =>
-      h("option", { value: i, selected: String(level) === String(given) }, valueText(level)),
+      h("option", { value: i, selected: isSame(level, given) }, valueText(level)),
     );
     this.input = h(
       "select",
@@ -164,6 +164,11 @@ class ListField extends Field {
       ? void this.refuse("Choose one of these, or say that the test is not available.")
       : this.levels[Number(this.input.value)];
   }
+}
+
+/** Tell whether a value from a table is this level; tables may write true as "True". */
+function isSame(level, given) {
+  return given !== null && given !== undefined && String(level).toLowerCase() === String(given).toLowerCase();
 }
 
 /** Say which values are usual. */

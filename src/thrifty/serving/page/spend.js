@@ -38,14 +38,14 @@ export class Spend {
 }
 
 /** Return the table of all steps so far, or null before the first. */
-export function historyTable(history, unit) {
+export function historyTable({ history, status }, unit) {
   if (!history.length) return null;
   const heads = ["step", "test and value", "cost", "belief after it"].map((text) => h("th", { scope: "col" }, text));
   const rows = history.map((each, i) => historyRow(each, i, unit));
   const table = h(
     "table",
     { class: "history" },
-    h("caption", {}, "The case so far"),
+    h("caption", {}, status === "done" ? "The whole case" : "The case so far"),
     h("thead", {}, h("tr", {}, heads)),
     h("tbody", {}, rows),
   );

@@ -15,10 +15,11 @@ export class Start {
     this.problem = h("p", { class: "wrong", role: "alert" });
     this.case = this.#makeCase();
     this.cap = this.#makeCap();
-    this.budget = frontier?.points.length ? new BudgetChooser(frontier, model) : null;
-    this.isFree = Boolean(this.budget && frontier.operating);
+    this.uses = h("p", {});
+    this.isFree = frontier.operating && frontier.points.length > 0;
+    this.budget = frontier.points.length ? new BudgetChooser(frontier, model, (text) => this.#tellBudget(text)) : null;
     this.button = h("button", { class: "primary", form: "start-form" }, "Start");
-    this.element = h("div", { class: "columns" }, this.#makeForm(), this.budget?.element ?? null);
+    this.element = h("div", { class: "columns" }, this.budget?.element ?? null, this.#makeForm());
   }
 
   #makeForm() {
@@ -28,6 +29,7 @@ export class Start {
       h("h2", {}, "Start a case"),
       this.case?.element ?? null,
       this.cap.element,
+      this.uses,
       this.problem,
       h("div", { class: "buttons" }, this.button),
     );
@@ -68,6 +70,11 @@ export class Start {
         wrong,
       ),
     };
+  }
+
+  /** Repeat the chosen budget beside the button, because the slider can be out of view. */
+  #tellBudget(text) {
+    this.uses.textContent = this.isFree ? `This case uses the budget of ${text}.` : "";
   }
 
   #submit() {
