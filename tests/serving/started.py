@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from urllib.error import URLError
 from urllib.request import urlopen
 
 ADDRESS = re.compile(r"at (http://\S+) ")
@@ -60,7 +59,7 @@ def started(model, *options, port: int = 0, ready: bool = True) -> Iterator[Serv
 def wait_until_ready(server: Server) -> None:
     until = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < until:
-        with suppress(URLError, ConnectionError), urlopen(f"{server.address}/readyz", timeout=5):
+        with suppress(OSError), urlopen(f"{server.address}/readyz", timeout=5):
             return
         time.sleep(0.05)
     raise RuntimeError("the service did not become ready")
