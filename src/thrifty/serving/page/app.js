@@ -37,7 +37,7 @@ class App {
     const { model } = this;
     byId("model-name").textContent = model.name ?? model.model;
     byId("lead").append(
-      ` There ${model.features.length === 1 ? "is" : "are"} ${plural(model.features.length, "test")}. All of them cost ${amount(model.total, model.unit)}.`,
+      ` It knows ${plural(model.features.length, "test")}. All of them cost ${amount(model.total, model.unit)}.`,
     );
     byId("about").textContent =
       `${model.model}, served by thrifty. Costs are in ${model.unit || "the unit of the price list"}.`;
@@ -108,13 +108,10 @@ class App {
   }
 
   #question(state) {
+    const { unit, features } = this.model;
+    const prices = new Map(features.map((each) => [each.name, each.price]));
     const onAnswer = (values) => this.#answer(values);
-    return new Question(state, {
-      unit: this.model.unit,
-      known: this.example?.values,
-      caseName: this.example?.name,
-      onAnswer,
-    });
+    return new Question(state, { unit, prices, known: this.example?.values, caseName: this.example?.name, onAnswer });
   }
 
   async #answer(values) {
@@ -144,7 +141,7 @@ class App {
     sessionStorage.removeItem(RUNNING);
     const title = h("h2", { tabindex: -1 }, "This case has expired");
     const text =
-      "The server keeps a case for a limited time, and this one is no longer there. Your answers are listed below. Start again to ask for an answer.";
+      "The server keeps a case for a limited time. This one is no longer there. Your answers are listed below.";
     const again = h("button", { class: "primary", type: "button", onclick: () => this.#again() }, "Start again");
     this.place.replaceChildren(
       h("div", { class: "card" }, title, h("p", {}, text), h("div", { class: "buttons" }, again)),

@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 import { number, percent } from "./words.js";
 
 const SHOWN = 6; // classes; the others are added up
+const OTHERS = "all others";
 
 /** The panel of the belief. It stays on the page while a case runs, so that its bars can move. */
 export class Belief {
@@ -19,26 +20,26 @@ export class Belief {
   show(belief, isFinal = false) {
     const isValue = belief !== null && "value" in belief && Object.keys(belief).length === 1;
     if (belief === null) this.note.textContent = "This model tells what it believes at the end.";
-    else if (isValue) this.#showValue(belief.value);
+    else if (isValue) this.#showValue(belief.value, isFinal);
     else this.#showShares(belief, isFinal);
     this.last = belief;
   }
 
-  #showValue(value) {
+  #showValue(value, isFinal) {
     const before = this.last?.value;
     this.list.replaceChildren(h("li", { class: "value" }, number(value)));
-    this.note.textContent =
-      before === undefined || before === value
-        ? "The answer if the model stopped now."
-        : `Before the last answer: ${number(before)}.`;
+    const moved = before !== undefined && before !== value ? ` Before the last answer: ${number(before)}.` : "";
+    this.note.textContent = `The answer${isFinal ? "" : ", if the model stopped now"}.${moved}`;
   }
 
   #showShares(belief, isFinal) {
     const shares = shownShares(belief);
     const names = shares.map(([name]) => name);
-    const largest = Math.max(...shares.map(([, share]) => share));
+    const largest = Math.max(...Object.values(belief));
     for (const [name, bar] of this.bars) bar.element.hidden = !names.includes(name);
-    for (const [name, share] of shares) this.#bar(name).show(share, this.last?.[name], share === largest);
+    for (const [name, share] of shares)
+      this.#bar(name).show(share, this.last?.[name], share === largest && name !== OTHERS);
+    if (names.includes(OTHERS)) this.list.append(...names.map((name) => this.bars.get(name).element)); // in order
     const mark = this.list.querySelector(".before:not([hidden])")
       ? " A yellow mark shows the probability before the last answer."
       : "";
@@ -79,7 +80,7 @@ function shownShares(belief) {
   if (entries.length <= SHOWN) return entries;
   const order = [...entries].sort((a, b) => b[1] - a[1]);
   const rest = order.slice(SHOWN - 1).reduce((sum, [, share]) => sum + share, 0);
-  return [...order.slice(0, SHOWN - 1), ["all others", rest]];
+  return [...order.slice(0, SHOWN - 1), [OTHERS, rest]];
 }
 
 /** Return a belief in words: the value, or the most probable answer. */
@@ -88,5 +89,5 @@ export function beliefText(belief) {
   const entries = Object.entries(belief);
   if (entries.length === 1 && entries[0][0] === "value") return number(entries[0][1]);
   const [name, share] = entries.reduce((best, each) => (each[1] > best[1] ? each : best));
-  return `${name} ${percent(share)}`;
+  return `${name}: ${percent(share)}`;
 }

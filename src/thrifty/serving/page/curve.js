@@ -117,20 +117,16 @@ export class Curve {
   /** Mark the two ends. Everything has a place on the axis even if its score was not measured. */
   #anchors({ x, y, bottom }) {
     const { nothing, everything } = this.ends;
-    const end = svg("line", { class: "end", x1: x(this.total), x2: x(this.total), y1: MARGIN.top, y2: bottom });
-    const name = svg("text", { x: x(this.total) + 4, y: bottom - 8, "text-anchor": "end" }, "everything");
+    const right = x(this.total);
+    const square = ({ spend, score }) => svg("rect", { x: x(spend) - 4, y: y(score) - 4, width: 8, height: 8 });
     return svg(
       "g",
       { class: "anchor" },
-      nothing && this.#anchor({ x, y }, "nothing", nothing),
-      everything ? this.#anchor({ x, y }, "everything", everything) : [end, name],
+      svg("line", { class: "end", x1: right, x2: right, y1: MARGIN.top, y2: bottom }),
+      svg("text", { x: right + 4, y: bottom - 8, "text-anchor": "end" }, "everything"),
+      everything && square(everything),
+      nothing && [square(nothing), svg("text", { x: x(0) + 4, y: bottom - 8 }, "nothing")],
     );
-  }
-
-  #anchor({ x, y }, name, { spend, score }) {
-    const isLast = name === "everything";
-    const place = { x: x(spend) + (isLast ? 4 : -4), y: y(score) + 20, "text-anchor": isLast ? "end" : "start" };
-    return [svg("rect", { x: x(spend) - 4, y: y(score) - 4, width: 8, height: 8 }), svg("text", place, name)];
   }
 
   #mark({ x, y, bottom }, budget) {
@@ -142,12 +138,9 @@ export class Curve {
   }
 }
 
-/** Return a frontier whose scores people can read. Larger is always better: losses are negated, as scikit-learn does. */
+/** Return a frontier whose scores people can read. Larger is always better: the service negates losses. */
 function readable(frontier) {
-  if (frontier.scoring === "neg_log_loss") return rescored(frontier, TYPICAL, Math.exp);
-  return frontier.greater_is_better === false
-    ? rescored(frontier, `neg_${frontier.scoring}`, (score) => -score)
-    : frontier;
+  return frontier.scoring === "neg_log_loss" ? rescored(frontier, TYPICAL, Math.exp) : frontier;
 }
 
 function rescored(frontier, scoring, change) {

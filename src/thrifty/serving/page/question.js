@@ -7,7 +7,7 @@ import { amount, listed } from "./words.js";
 
 /** A step that waits for its answer; `onAnswer` gets the values by test, null for one that is not available. */
 export class Question {
-  constructor(state, { unit, known, caseName, onAnswer }) {
+  constructor(state, { unit, prices, known, caseName, onAnswer }) {
     this.state = state;
     this.onAnswer = onAnswer;
     this.title = h("h2", { id: newId("question"), tabindex: -1 }, titleOf(state));
@@ -19,23 +19,16 @@ export class Question {
       { class: "card question" },
       h("p", { class: "step" }, `Step ${state.step + 1}`),
       this.title,
-      this.#price(unit),
+      this.#price(unit, prices.get(state.asks[0]?.feature)),
       h("p", { class: "why" }, whyAsked(state)),
       this.form,
     );
   }
 
-  #price(unit) {
-    const { asks, cost } = this.state;
-    const shared = asks.length === 1 && cost !== asks[0].price && asks[0].price !== undefined;
-    const alone = shared
-      ? h(
-          "span",
-          { class: "quiet" },
-          ` The price alone is ${amount(asks[0].price, unit)}. ${priceNote(cost, asks[0].price)}`,
-        )
-      : null;
-    return h("p", { class: "cost" }, h("strong", {}, cost === 0 ? "Free" : amount(cost, unit)), alone);
+  #price(unit, alone) {
+    const { cost } = this.state;
+    const note = h("span", { class: "quiet" }, this.state.asks.length === 1 ? priceNote(cost, alone, unit) : "");
+    return h("p", { class: "cost" }, h("strong", {}, cost === 0 ? "Free" : amount(cost, unit)), " ", note);
   }
 
   #makeForm(source) {
@@ -110,13 +103,16 @@ function titleOf({ asks }) {
   return asks.length === 1 ? `What is ${asks[0].feature}?` : `What are ${listed(asks.map((each) => each.feature))}?`;
 }
 
-function priceNote(cost, alone) {
-  return cost < alone ? "A part of it is paid already." : "The rest is the cost of computing the answers so far.";
+/** Say why a step does not cost what its test costs alone. */
+function priceNote(cost, alone, unit) {
+  if (alone === undefined || Math.abs(cost - alone) < 1e-9) return "";
+  const reason = cost < alone ? "A part of it is paid already." : "The rest is the cost of computing with it.";
+  return `Alone it costs ${amount(alone, unit)}. ${reason}`;
 }
 
 function makeField(ask, state, known) {
   const single = state.asks.length === 1;
-  const price = single || ask.price === undefined ? "" : `Price alone: ${amount(ask.price, state.unit)}.`;
+  const price = single || ask.price === undefined ? "" : `Adds ${amount(ask.price, state.unit)}.`;
   const given = known && Object.hasOwn(known, ask.feature) ? known[ask.feature] : undefined;
   const hint = `${usualValues(ask)} ${price}`.trim();
   const field = fieldFor(ask, { title: single ? `Value of ${ask.feature}` : ask.feature, hint, given });

@@ -69,7 +69,7 @@ export function resultCard(state, { unit, total, task }, onAgain) {
   const { result, spend } = state;
   const title = h("h2", { tabindex: -1 }, `The answer: ${valueText(result.prediction)}`);
   const tile = (large, small) => h("div", { class: "tile" }, h("b", {}, large), h("span", {}, small));
-  const share = total ? ` (${percent((total - spend) / total)})` : "";
+  const share = total ? ` (${percent(Math.max(0, total - spend) / total)})` : "";
   const element = h(
     "div",
     { class: "card result" },
@@ -89,7 +89,11 @@ export function resultCard(state, { unit, total, task }, onAgain) {
   return {
     element,
     focus: () => title.focus(),
-    text: `${title.textContent}. ${whyStopped(state, unit)} This case cost ${amount(spend, unit)}. All tests would have cost ${amount(total, unit)}.`,
+    text: [
+      `${title.textContent}.`,
+      whyStopped(state, unit),
+      `This case cost ${amount(spend, unit)}. All tests would have cost ${amount(total, unit)}.`,
+    ].join(" "),
   };
 }
 

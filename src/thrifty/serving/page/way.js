@@ -32,7 +32,16 @@ export function showWay(section, { outline, unit }, state) {
     h("p", {}, summaryText(outline.summary)),
     ...body,
   );
-  section.querySelector(".here, .now")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  bringIntoView(section.querySelector(".scroll"));
+}
+
+/** Scroll a wide tree sideways to where the case is; the page itself stays where it is. */
+function bringIntoView(box) {
+  const here = box?.querySelector(".here");
+  if (!here) return;
+  const { left, width } = here.getBoundingClientRect();
+  const middle = left - box.getBoundingClientRect().left + width / 2;
+  box.scrollLeft += middle - box.clientWidth / 2;
 }
 
 // The tree
