@@ -24,8 +24,8 @@ def add_sessions(app: FastAPI, service: Service) -> None:
     async def start_session(request: Request) -> Response:
         """Start a session for one row."""
         body = await body_of(request, Start)
-        state = service.sessions.start(client_of(request), body.cap, body.budget)
-        return Reply(state, 201, {"Location": f"/sessions/{state['id']}"})
+        session_id, state = service.sessions.start(client_of(request), body.cap, body.budget)
+        return Reply(state, 201, {"Location": f"/sessions/{session_id}"})
 
     @app.get("/sessions/{session_id}", **gives(SessionState, 404))
     async def read_session(request: Request, session_id: str) -> Response:

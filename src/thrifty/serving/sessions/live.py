@@ -1,4 +1,4 @@
-"""A session of the model, driven by answers, and its state as JSON."""
+"""A session of the model, driven by answers, and its state as JSON. Past steps are encoded once."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from thrifty.costs import Ledger
 from thrifty.exceptions import SessionError
 from thrifty.models.session import Acquire, Stop
-from thrifty.runtime.trace import plain
+from thrifty.serving.reply import encoded
 from thrifty.serving.served_model import ServedModel
 
 DECIMALS = 9  # of differences between amounts
@@ -28,7 +28,7 @@ class LiveSession:
         self._served, self._limits = served, {"cap": cap, "budget": budget}
         self._session = served.at(budget).session(cap)
         self._ledger = Ledger(served.model.cost_model_)
-        self._history: list[dict[str, Any]] = []
+        self._history: list[str] = []  # JSON of the steps that were answered
         self._go_on()
 
     @property
@@ -54,7 +54,7 @@ class LiveSession:
         past = {"step": self.n_answers, "features": list(names), "values": dict(values)}
         past |= {"cost": self._step.cost, "explanation": self._step.explanation}
         self._go_on()
-        self._history.append(past | {"belief": self._belief})
+        self._history.append(encoded(past | {"belief": self._belief}))
 
     def _go_on(self) -> None:
         """Plan the next step, and what the model would answer before it."""
@@ -68,8 +68,13 @@ class LiveSession:
         name, price = self._served.names[feature], self._ledger.buy(self._served.positions[feature])
         return {"feature": name, "price": price} | self._served.kind_of(name)
 
-    def state(self, session_id: str, expires: float) -> dict[str, Any]:
-        """Return all that a client can know about the session."""
+    def state(self, session_id: str, expires: float) -> bytes:
+        """Return all that a client can know about the session, as JSON."""
+        present = encoded(self._present(session_id, expires))
+        return f'{present[:-1]},"history":[{",".join(self._history)}]}}'.encode()
+
+    def _present(self, session_id: str, expires: float) -> dict[str, Any]:
+        """Return the state without the past steps."""
         step, spend = self._step, float(self._session.spend)
         asking = isinstance(step, Acquire)
         return {
@@ -82,7 +87,6 @@ class LiveSession:
             "spend": spend,
             "saved": max(round(self._served.model.cost_model_.total - spend, DECIMALS), 0.0),
             "belief": self._belief,
-            "history": self._history,
             "path": self._served.paths.of(self._so_far),
             "expires": expires,
             **self._limits,
@@ -90,4 +94,4 @@ class LiveSession:
         }
 
     def _result(self, stop: Stop) -> dict[str, Any]:
-        return self._served.answer(stop) | {"reason": stop.reason, "explanation": plain(stop.explanation)}
+        return self._served.answer(stop) | {"reason": stop.reason, "explanation": stop.explanation}

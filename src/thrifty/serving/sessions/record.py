@@ -1,6 +1,6 @@
 """What is stored of a session: who it belongs to, its limits, and the answers that it was given."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -55,4 +55,4 @@ class Record:
 
     def answered(self, values: dict[str, Any], *, done: bool, expires: float) -> "Record":
         """Return the record after one more answer."""
-        return replace(self, answers=(*self.answers, values), done=done, expires=expires)
+        return Record(self.id, self.client, self.cap, self.budget, (*self.answers, values), done, expires)

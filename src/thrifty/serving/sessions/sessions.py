@@ -31,8 +31,8 @@ class Sessions:
         self._served, self._store, self._seconds = served, store, seconds
         self._live: OrderedDict[str, LiveSession] = OrderedDict()
 
-    def start(self, client: Client, cap: float | None, budget: float | None) -> dict[str, Any]:
-        """Start a session; return its state."""
+    def start(self, client: Client, cap: float | None, budget: float | None) -> tuple[str, bytes]:
+        """Start a session; return its id, and its state as JSON."""
         with refusing():
             live = LiveSession(self._served, self._served.limited(cap), budget)
         now = time.time()
@@ -48,15 +48,15 @@ class Sessions:
                 {"Retry-After": str(wait)},
             ) from None
         self._keep(record.id, live)
-        return live.state(record.id, record.expires)
+        return record.id, live.state(record.id, record.expires)
 
-    def state(self, client: Client, session_id: str) -> dict[str, Any]:
-        """Return the state of a session."""
+    def state(self, client: Client, session_id: str) -> bytes:
+        """Return the state of a session as JSON."""
         record = self._record(client, session_id)
         return self._at(record).state(session_id, record.expires)
 
-    def answer(self, client: Client, session_id: str, step: int, values: dict[str, Any]) -> dict[str, Any]:
-        """Answer a step of a session; return its state after it.
+    def answer(self, client: Client, session_id: str, step: int, values: dict[str, Any]) -> bytes:
+        """Answer a step of a session; return its state after it, as JSON.
 
         The answer to the step before may be repeated: a client that did not get the reply may send it again.
         """

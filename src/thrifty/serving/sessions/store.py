@@ -14,13 +14,24 @@ from thrifty.serving.sessions.record import Client, Record
 from thrifty.serving.settings import Settings
 
 SECONDS_TO_WAIT = 10.0  # for a lock that another worker holds
+ALL = "*"  # the line of `counts` that counts the sessions of all clients
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (
     id TEXT PRIMARY KEY, owner TEXT, client TEXT, cap REAL, budget REAL,
     step INTEGER, answers TEXT, done INTEGER, expires REAL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_expiry ON sessions (expires);
-CREATE INDEX IF NOT EXISTS by_client ON sessions (client, done, expires);
+CREATE INDEX IF NOT EXISTS ended ON sessions (client, expires) WHERE done = 1;
+
+-- SQLite would read all lines to count them
+CREATE TABLE IF NOT EXISTS counts (client TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS one_more AFTER INSERT ON sessions BEGIN
+    INSERT INTO counts VALUES ('*', 1), (new.client, 1) ON CONFLICT (client) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER IF NOT EXISTS one_less AFTER DELETE ON sessions BEGIN
+    UPDATE counts SET n = n - 1 WHERE client IN ('*', old.client);
+    DELETE FROM counts WHERE client = old.client AND n = 0;
+END;
 """
 
 
@@ -77,14 +88,14 @@ class SessionStore:
         """Store a new session. If there are too many, remove one that has ended, or raise an error."""
         with self._transaction():
             self._database.execute("DELETE FROM sessions WHERE expires <= ?", (now,))
-            for limit, where, who in zip(self._limits, ("1", "client = ?"), ((), (record.client.name,)), strict=True):
-                self._make_room(limit, where, who)
+            for limit, client in zip(self._limits, (ALL, record.client.name), strict=True):
+                if self._counted(client) >= limit:
+                    self._make_room(client)
             self._database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _line(record))
 
-    def _make_room(self, limit: int, where: str, who: tuple[Any, ...]) -> None:
-        if self._count(where, who) < limit:
-            return
-        ended = f"SELECT id FROM sessions WHERE {where} AND done ORDER BY expires LIMIT 1"
+    def _make_room(self, client: str) -> None:
+        where, who = ("1", ()) if client == ALL else ("client = ?", (client,))
+        ended = f"SELECT id FROM sessions WHERE {where} AND done = 1 ORDER BY expires LIMIT 1"
         if not self._database.execute(f"DELETE FROM sessions WHERE id IN ({ended})", who).rowcount:
             first = self._database.execute(f"SELECT min(expires) FROM sessions WHERE {where}", who).fetchone()
             raise TooManySessionsError(first[0])
@@ -117,14 +128,16 @@ class SessionStore:
 
     def count(self, now: float) -> int:
         """Return how many sessions there are."""
-        return self._count("expires > ?", (now,))
+        self._database.execute("DELETE FROM sessions WHERE expires <= ?", (now,))
+        return self._counted(ALL)
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
 
-    def _count(self, where: str, values: tuple[Any, ...]) -> int:
-        return self._database.execute(f"SELECT count(*) FROM sessions WHERE {where}", values).fetchone()[0]
+    def _counted(self, client: str) -> int:
+        found = self._database.execute("SELECT n FROM counts WHERE client = ?", (client,)).fetchone()
+        return found[0] if found else 0
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
