@@ -28,13 +28,9 @@ def main(folder: Path) -> None:
     (folder / "patients.sql").write_text(table_of(heart.X), encoding="utf-8")
     token, password = secrets.token_urlsafe(), secrets.token_urlsafe()
     (folder / "tokens.txt").write_text(f"{token}\n", encoding="utf-8")
-    names = {
-        "POSTGRES_USER": "thrifty",
-        "POSTGRES_DB": "thrifty",
-        "POSTGRES_PASSWORD": password,
-        "PGPASSWORD": password,
-    }
-    (folder / "database.env").write_text("".join(f"{name}={value}\n" for name, value in names.items()))
+    (folder / "database.env").write_text(
+        f"POSTGRES_USER=thrifty\nPOSTGRES_DB=thrifty\nPOSTGRES_PASSWORD={password}\nPGPASSWORD={password}\n"
+    )
     print(f"Wrote {folder}. The token of the service is in {folder / 'tokens.txt'}.")
 
 

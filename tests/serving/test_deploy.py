@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import httpx
@@ -44,12 +45,10 @@ def test_the_image_copies_files_that_exist_and_is_not_run_by_root():
     assert all(f"!{name}" in ignored for name in copied)
     kinds = [kind for kind, _ in found]
     assert kinds.index("USER") < kinds.index("CMD")
-    assert dict(found)["USER"] == "thrifty"
+    assert int(dict(found)["USER"]) > 0
 
 
 def test_the_extras_of_the_image_are_those_of_the_package():
-    import tomllib
-
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     install = next(text for kind, text in instructions() if kind == "RUN" and "pip install" in text)
     assert set(re.search(r"\.\[([\w,]+)\]", install)[1].split(",")) <= set(extras)
@@ -86,15 +85,14 @@ def test_the_command_of_the_image_serves_patients_from_postgres(prepared, heart,
         monkeypatch.chdir(prepared)
         token = {"Authorization": f"Bearer {(prepared / 'tokens.txt').read_text().strip()}"}
         with started("model.thrifty", *options) as service:
-            assert httpx.post(f"{service.address}/predict", json={"key": 17}).status_code == 401
-            reply = httpx.post(f"{service.address}/predict", json={"key": 17}, headers=token).json()
+            assert httpx.post(f"{service.address}/predict", json={"key": 17}, timeout=30).status_code == 401
+            reply = httpx.post(f"{service.address}/predict", json={"key": 17}, headers=token, timeout=30).json()
             health = next(text for kind, text in instructions() if kind == "HEALTHCHECK").partition("CMD ")[2]
             check = [part.replace(":8000", f":{service.port}") for part in json.loads(health)]
             assert subprocess.run([sys.executable, *check[1:]], check=False).returncode == 0
     assert (reply["degraded"], reply["steps"][0]["calls"][0]["source"]) == (False, "patients")
-    values = {
-        name: value for step in reply["steps"] for call in step["calls"] for name, value in call["values"].items()
-    }
+    calls = [call for step in reply["steps"] for call in step["calls"]]
+    values = {name: value for call in calls for name, value in call["values"].items()}
     assert values == {name: heart.rows[17][name] for name in values}
 
 

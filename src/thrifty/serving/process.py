@@ -56,7 +56,7 @@ def serve(
         if workers == 1:
             uvicorn.Server(_config(create_app(shared), sock)).run(sockets=[sock])
         else:
-            os.environ[VARIABLE] = shared.to_json()
+            os.environ[VARIABLE] = replace(shared, warm_first=True).to_json()
             config = _config("thrifty.serving.process:app_of_worker", sock, factory=True, workers=workers)
             Multiprocess(config, sockets=[sock]).run()
 

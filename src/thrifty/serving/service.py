@@ -53,6 +53,8 @@ class Service:
             )
             metrics = Metrics(self.counts.registry, watch=self.engine.watch)
         self._warming = asyncio.create_task(self._warm())
+        if settings.warm_first:
+            await self._warming
 
     async def close(self) -> None:
         """Close the engine and the store."""

@@ -38,6 +38,9 @@ class Settings:
         The largest body of a request.
     max_rows : int, default=10000
         How many rows a request may have.
+    warm_first : bool, default=False
+        Whether a worker compiles its kernels before it takes requests. With several workers the others answer
+        meanwhile; a single one takes requests at once, and `/readyz` says when it is ready.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Settings:
     max_sessions_per_client: int = 2_000
     max_bytes: int = 4 * MIB
     max_rows: int = 10_000
+    warm_first: bool = False
 
     def to_json(self) -> str:
         """Return the settings as JSON.
