@@ -103,9 +103,9 @@ def two_workers(files):
 
 
 def workers_of(server):
-    """Return the processes that answer, by their numbers in the metrics."""
-    found = set()
-    for _ in range(200):  # a connection stays with its worker
+    """Return the processes that answer, by their numbers in the metrics; wait until there are two."""
+    found, until = set(), time.monotonic() + 30
+    while time.monotonic() < until:  # a worker takes requests when its kernels are compiled
         with urlopen(f"{server.address}/metrics") as reply:
             text = reply.read().decode()
         found.add(int(re.search(r'worker="(\d+)"', text)[1]))
