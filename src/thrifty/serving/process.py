@@ -23,6 +23,7 @@ from thrifty.serving.tokens import Tokens
 
 VARIABLE = "THRIFTY_SERVE"  # how workers get the settings
 BACKLOG = 2048
+SECONDS_TO_START = 60  # a worker that does not answer its supervisor for so long is replaced
 SECONDS_TO_FINISH = 30  # that requests in flight have when the service ends
 
 
@@ -54,10 +55,10 @@ def serve(
     with listening(host, port) as sock, shared_store(settings, workers) as shared:
         started(address_of(sock))
         if workers == 1:
-            uvicorn.Server(_config(create_app(shared), sock)).run(sockets=[sock])
+            uvicorn.Server(_config(create_app(shared))).run(sockets=[sock])
         else:
             os.environ[VARIABLE] = replace(shared, warm_first=True).to_json()
-            config = _config("thrifty.serving.process:app_of_worker", sock, factory=True, workers=workers)
+            config = _config("thrifty.serving.process:app_of_worker", factory=True, workers=workers)
             Multiprocess(config, sockets=[sock]).run()
 
 
@@ -130,7 +131,7 @@ def address_of(sock: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _config(app: Any, sock: socket.socket, **options: Any) -> uvicorn.Config:
+def _config(app: Any, **options: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         log_level="warning",
@@ -138,6 +139,7 @@ def _config(app: Any, sock: socket.socket, **options: Any) -> uvicorn.Config:
         server_header=False,
         backlog=BACKLOG,
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        timeout_worker_healthcheck=SECONDS_TO_START,
         proxy_headers=False,
         **options,
     )
