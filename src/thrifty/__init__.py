@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from thrifty.exceptions import DatasetNotFoundError as DatasetNotFoundError
     from thrifty.exceptions import MissingExtraError as MissingExtraError
     from thrifty.exceptions import ModelFileError as ModelFileError
+    from thrifty.exceptions import ServiceError as ServiceError
     from thrifty.exceptions import SessionError as SessionError
     from thrifty.exceptions import SourceError as SourceError
     from thrifty.exceptions import ThriftyError as ThriftyError
@@ -82,6 +83,7 @@ _HOMES = {
         "DatasetNotFoundError",
         "MissingExtraError",
         "ModelFileError",
+        "ServiceError",
         "SessionError",
         "SourceError",
         "ThriftyError",
@@ -122,7 +124,19 @@ _HOMES = {
     "tuning.budget_search": ["BudgetSearchCV"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-_SUBMODULES = ("costs", "datasets", "exceptions", "metrics", "persistence", "plots", "runtime", "testing", "tuning")
+_SUBMODULES = (
+    "client",
+    "costs",
+    "datasets",
+    "exceptions",
+    "metrics",
+    "persistence",
+    "plots",
+    "runtime",
+    "serving",
+    "testing",
+    "tuning",
+)
 
 __all__ = [
     "ASTCClassifier",
@@ -166,6 +180,7 @@ __all__ = [
     "Promise",
     "Result",
     "Run",
+    "ServiceError",
     "Session",
     "SessionError",
     "SourceError",

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from thrifty import __version__
-from thrifty.cli import ask, costs, demo, explain, fit, frontier, predict, profile, reference, replay, warmup
+from thrifty.cli import ask, costs, demo, explain, fit, frontier, predict, profile, reference, replay, serve, warmup
 from thrifty.cli.words import one_line
 from thrifty.exceptions import ThriftyError
 
@@ -29,6 +29,7 @@ app.add_typer(costs.app, name="costs")
 app.command()(profile.profile)
 app.command()(replay.replay)
 app.command()(reference.reference)
+app.command()(serve.serve)
 app.command()(demo.demo)
 app.command()(warmup.warmup)
 

@@ -5,23 +5,10 @@ from typing import Annotated
 
 import typer
 
-from thrifty.exceptions import ModelFileError
+from thrifty.persistence.key_files import read_key
 
-MIN_BYTES, MAX_BYTES = 16, 4096
+__all__ = ["KeyFile", "read_key"]
+
 KeyFile = Annotated[
     Path | None, typer.Option("--key-file", help="A file with a secret key that signs the model; at least 16 bytes.")
 ]
-
-
-def read_key(path: Path | None) -> bytes | None:
-    """Return the key in a file, all its bytes; None if no file is given."""
-    if path is None:
-        return None
-    try:
-        with path.open("rb") as file:
-            key = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ModelFileError(f"--key-file {path}: {(error.strerror or str(error)).lower()}. Check the path.") from error
-    if not MIN_BYTES <= len(key) <= MAX_BYTES:
-        raise ModelFileError(f"--key-file {path}: expected {MIN_BYTES} to {MAX_BYTES} random bytes.")
-    return key

@@ -13,12 +13,11 @@ from thrifty.cli.tables.table_file import quoted
 from thrifty.costs.amounts import amount
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.base import BudgetedEstimator
-from thrifty.models.outline import Columns
 from thrifty.models.session import Feature
 from thrifty.models.tables.columns import columns_of
 from thrifty.models.tables.fields import CATEGORY, NUMBER, Field
 from thrifty.models.tables.odd_cells import OddCells, odd_cells
-from thrifty.models.tables.table_model import TableModel
+from thrifty.models.tables.raw_columns import fields_of
 from thrifty.persistence import Manifest, load_with_manifest
 
 BITS_PER_WORD = 64
@@ -39,10 +38,7 @@ class LoadedModel:
     @cached_property
     def fields(self) -> dict[str, Field]:
         """The raw columns by name. Columns of a model that was fitted without names are called x0, x1, ..."""
-        names = list(Columns.of(self.model.cost_model_).names)
-        if isinstance(self.model, TableModel):
-            return dict(zip(names, self.model.encoder_.fields_, strict=True))
-        return {name: Field(name, NUMBER) for name in names}
+        return fields_of(self.model)
 
     @cached_property
     def names(self) -> list[str]:

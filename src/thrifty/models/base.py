@@ -121,7 +121,10 @@ class BudgetedEstimator(BaseEstimator, ABC):
             With prediction, score, acquired, spend and exit of each row.
         """
         check_is_fitted(self)
-        X = self._checked(X)
+        return self._acquire_checked(self._checked(X), cap, qid)
+
+    def _acquire_checked(self, X: Any, cap: Any = None, qid: Any = None) -> Acquisition:
+        """Acquire what rows need that `_checked` has returned, and predict."""
         n_rows = X.shape[0]
         run = self._run(X, self._row_caps(cap, n_rows), checked_queries(qid, n_rows, type(self).__name__))
         self._refuse_unusable_values(X, run)
@@ -294,6 +297,11 @@ class BudgetedEstimator(BaseEstimator, ABC):
             accept_sparse="csr" if self._accepts_sparse else False,
             ensure_all_finite=issparse(X),
         )
+
+    @property
+    def _takes_numbers(self) -> bool:
+        """Whether the columns of X hold numbers only."""
+        return True
 
     def _row_caps(self, cap: Any, n_rows: int) -> np.ndarray:
         """Return one limit per row; infinity for rows without a limit."""

@@ -106,6 +106,9 @@ class DerivedSession(Session):
             self._answer_inner()
         self.spend = self._inner.spend
 
+    def _answer_now(self) -> Stop | None:
+        return self._inner.answer_so_far()
+
     def _read_all(self, features: Sequence[Feature], values: list[Any]) -> list[Any]:
         return [self._read(feature, value) for feature, value in zip(features, values, strict=True)]
 

@@ -11,7 +11,7 @@ A session acquires the same features as batch prediction of the same row, pays t
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from thrifty.exceptions import SessionError
@@ -55,8 +55,9 @@ class Stop:
         What the prediction is made from: the value itself in regression, log-odds in classification.
     exit : int
         Where the row ended: a node or stage of the model, or -1 if it could not afford the first one.
-    reason : {"done", "cap"}
-        Why it ended: nothing more is needed, or the next step would exceed the cap.
+    reason : {"done", "cap", "stopped"}
+        Why it ended: nothing more is needed; the next step would exceed the cap; or it did not end yet, and this is
+        its answer so far.
     explanation : str
         The reason in words, if the model can tell more; otherwise empty.
     """
@@ -134,6 +135,20 @@ class Session(ABC):
             self._receive(self._read_all(asked, complete))
             self._step, self._observed = None, {}
 
+    def answer_so_far(self) -> Stop | None:
+        """Return what the session would answer if it stopped now, without stopping it.
+
+        Returns
+        -------
+        Stop or None
+            The end of the session if it has ended; otherwise its reason is "stopped". None if the model cannot tell.
+        """
+        step = self.next()
+        if isinstance(step, Stop):
+            return step
+        answer = self._answer_now()
+        return replace(answer, reason="stopped") if answer and answer.reason != "stopped" else answer
+
     def _observe_part(self, observed: Mapping[Any, Any], asked: Sequence[Feature]) -> None:
         if unasked := [f for f in observed if f not in asked]:
             raise SessionError(f"observed {unasked}, but asked for {list(asked)}. Observe what is asked for.")
@@ -155,6 +170,10 @@ class Session(ABC):
             return read_number(value)
         except ValueError as error:
             raise refusal(feature, value, "a finite number") from error
+
+    def _answer_now(self) -> Stop | None:
+        """Return the answer for the values received so far; None if there is none before the end."""
+        return None
 
     @abstractmethod
     def _plan(self) -> Acquire | Stop:

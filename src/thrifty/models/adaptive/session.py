@@ -86,6 +86,9 @@ class AdaptiveSession(Session):
         self._started = True
         self.spend = float(state.counts[0] / policy.scale)
 
+    def _answer_now(self) -> Stop:
+        return self._stop("stopped", "")
+
     def _columns(self) -> list[int]:
         """Return the columns of X that the present stage asks for."""
         groups = self._state.plan[: self._n_planned].tolist()

@@ -54,6 +54,10 @@ class ForestEstimator(BudgetedEstimator):
         of_codes = ForestSession(self._priced(), cap, range(self.n_features_in_), answer)
         return DerivedSession(of_codes, levels, self._feature_ids())
 
+    @property
+    def _takes_numbers(self) -> bool:
+        return self.forest_.levels is None
+
     def _checked(self, X: Any) -> Any:
         return super()._checked(self.forest_.coded(X))
 

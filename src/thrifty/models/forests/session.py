@@ -84,8 +84,14 @@ class ForestSession(Session):
         """Announce evaluation that has not been announced yet, then stop."""
         if self._spent > self._announced:
             yield Acquire((), (self._spent - self._announced) / self._priced.units.scale)
+        yield self._stop(reason)
+
+    def _stop(self, reason: str) -> Stop:
         prediction, score = self._answer(self._sums, self._exit)
-        yield Stop(prediction, score, self._exit, reason)
+        return Stop(prediction, score, self._exit, reason)
+
+    def _answer_now(self) -> Stop:
+        return self._stop("stopped")
 
     def _receive(self, values: list[float]) -> None:
         if values:

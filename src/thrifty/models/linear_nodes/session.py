@@ -70,6 +70,9 @@ class TreeSession(Session):
         self._node = self._target
         self.spend = self._tree.steps[self._node].path_cost
 
+    def _answer_now(self) -> Stop:
+        return self._stop("stopped")
+
     def _stop(self, reason: str) -> Stop:
         prediction, score = self._answer(self._tree.score(self._node, self._held)[None])
         return Stop(prediction, score, self._node, reason)

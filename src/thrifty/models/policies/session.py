@@ -74,6 +74,9 @@ class PolicySession(Session):
             self._actions.update(ROW, np.array(self._asked))
         self.spend = float(rollout.factors.spend(rollout.ticks)[0])
 
+    def _answer_now(self) -> Stop:
+        return self._stop("stopped")
+
     def _start_rollout(self) -> None:
         self._actions = self._policy.follow(self._rollout.start())
 

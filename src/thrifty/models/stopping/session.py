@@ -71,6 +71,9 @@ class ChainSession(Session):
         self._reached = self._next
         self.spend = float(chain.path_cost[self._reached])
 
+    def _answer_now(self) -> Stop:
+        return self._stop()
+
     def _stop(self) -> Stop:
         chain, k = self._chain, self._reached
         undecided = k == BEFORE_FIRST or chain.boundary.is_inside(k, self._scores, self._before)[0]

@@ -1,0 +1,47 @@
+"""Predictions: by key from sources, or of rows with given values."""
+
+import anyio
+from anyio import CapacityLimiter
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from thrifty.serving.bodies import ByKey, KeyPrediction, RowPredictions, Rows
+from thrifty.serving.problems import RefusedError, refusing
+from thrifty.serving.reply import Reply
+from thrifty.serving.routes.documented import takes
+from thrifty.serving.routes.reading import body_of
+from thrifty.serving.rows import FEW, predict_rows
+from thrifty.serving.service import Service
+
+BATCHES_AT_A_TIME = 2
+
+
+def add_predictions(app: FastAPI, service: Service) -> None:
+    """Add the endpoints of predictions to an application."""
+    limiter = CapacityLimiter(BATCHES_AT_A_TIME)
+
+    @app.post("/predict/rows", **takes(Rows, RowPredictions))
+    async def predict_given_rows(request: Request) -> Response:
+        """Predict rows with given values. A value that the model does not ask for is not read and not charged."""
+        body = await body_of(request, Rows)
+        if len(body.rows) > service.settings.max_rows:
+            raise RefusedError(
+                422, f"there are {len(body.rows):,} rows; expected at most {service.settings.max_rows:,}. Send fewer."
+            )
+        given = (service.served, body.rows, body.cap, body.budget)
+        with refusing():
+            if len(body.rows) <= FEW:  # a thread would take longer than the prediction
+                return Reply(predict_rows(*given))
+            return Reply(await anyio.to_thread.run_sync(predict_rows, *given, limiter=limiter))
+
+    @app.post("/predict", **takes(ByKey, KeyPrediction, 503))
+    async def predict_by_key(request: Request) -> Response:
+        """Predict the row of a key. The service fetches what the model asks for, and nothing else."""
+        body = await body_of(request, ByKey)
+        if service.engine is None:
+            raise RefusedError(
+                503, "the service has no sources, so it cannot predict by key. Start it with --sources, or POST rows."
+            )
+        with refusing():
+            cap = service.served.limited(body.cap)
+        return Reply((await service.engine.apredict(body.key, cap)).as_dict())

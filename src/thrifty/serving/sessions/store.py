@@ -1,0 +1,156 @@
+"""Where sessions are stored: SQLite, in memory for one process, or in a file that several workers share.
+
+A step is one UPDATE that names the step before it. If two workers answer the same step at the same time, one of them
+changes no line, so a step is charged once.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from thrifty.serving.sessions.record import Client, Record
+from thrifty.serving.settings import Settings
+
+SECONDS_TO_WAIT = 10.0  # for a lock that another worker holds
+ALL = "*"  # the line of `counts` that counts the sessions of all clients
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS sessions (
+    id TEXT PRIMARY KEY, owner TEXT, client TEXT, cap REAL, budget REAL,
+    step INTEGER, answers TEXT, done INTEGER, expires REAL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_expiry ON sessions (expires);
+CREATE INDEX IF NOT EXISTS ended ON sessions (client, expires) WHERE done = 1;
+
+-- SQLite would read all lines to count them
+CREATE TABLE IF NOT EXISTS counts (client TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS one_more AFTER INSERT ON sessions BEGIN
+    INSERT INTO counts VALUES ('*', 1), (new.client, 1) ON CONFLICT (client) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER IF NOT EXISTS one_less AFTER DELETE ON sessions BEGIN
+    UPDATE counts SET n = n - 1 WHERE client IN ('*', old.client);
+    DELETE FROM counts WHERE client = old.client AND n = 0;
+END;
+"""
+
+
+class TooManySessionsError(Exception):
+    """There are as many sessions as allowed; `until` is the time when the first of them expires."""
+
+    def __init__(self, until: float):
+        super().__init__()
+        self.until = until
+
+
+class SessionStore:
+    """Sessions by id.
+
+    Parameters
+    ----------
+    path : str, default=":memory:"
+        The SQLite file.
+    max_total : int
+        How many sessions there may be.
+    max_per_client : int
+        How many sessions a client may have.
+    """
+
+    def __init__(self, path: str = ":memory:", *, max_total: int, max_per_client: int):
+        self._limits = (max_total, max_per_client)
+        self._database = sqlite3.connect(
+            path, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False, cached_statements=32
+        )
+        self._prepare()
+
+    @classmethod
+    def open(cls, settings: Settings) -> "SessionStore":
+        """Open the store of a service; raise ValueError if its file cannot be used."""
+        limits = {"max_total": settings.max_sessions, "max_per_client": settings.max_sessions_per_client}
+        try:
+            return cls(settings.store or ":memory:", **limits)
+        except sqlite3.Error as error:
+            raise ValueError(
+                f"--store {settings.store}: the file cannot be used ({error}). Pass the path of a new file, or of one "
+                "that a service has written."
+            ) from error
+
+    def _prepare(self) -> None:
+        try:
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = OFF")  # sessions have to outlive a process, not the machine
+            self._database.executescript(SCHEMA)
+        except BaseException:
+            self.close()
+            raise
+
+    def add(self, record: Record, now: float) -> None:
+        """Store a new session. If there are too many, remove one that has ended, or raise an error."""
+        with self._transaction():
+            self._database.execute("DELETE FROM sessions WHERE expires <= ?", (now,))
+            for limit, client in zip(self._limits, (ALL, record.client.name), strict=True):
+                if self._counted(client) >= limit:
+                    self._make_room(client)
+            self._database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _line(record))
+
+    def _make_room(self, client: str) -> None:
+        where, who = ("1", ()) if client == ALL else ("client = ?", (client,))
+        ended = f"SELECT id FROM sessions WHERE {where} AND done = 1 ORDER BY expires LIMIT 1"
+        if not self._database.execute(f"DELETE FROM sessions WHERE id IN ({ended})", who).rowcount:
+            first = self._database.execute(f"SELECT min(expires) FROM sessions WHERE {where}", who).fetchone()
+            raise TooManySessionsError(first[0])
+
+    def get(self, session_id: str, owner: str, now: float) -> Record | None:
+        """Return a session of an owner; None if there is none, or if it has expired."""
+        found = self._database.execute(
+            "SELECT client, cap, budget, answers, done, expires FROM sessions "
+            "WHERE id = ? AND owner = ? AND expires > ?",
+            (session_id, owner, now),
+        ).fetchone()
+        if found is None:
+            return None
+        client, cap, budget, answers, done, expires = found
+        return Record(session_id, Client(owner, client), cap, budget, tuple(json.loads(answers)), bool(done), expires)
+
+    def advance(self, record: Record) -> bool:
+        """Store a session after one more answer; return whether it was still at the step before."""
+        changed = self._database.execute(
+            "UPDATE sessions SET step = ?, answers = ?, done = ?, expires = ? WHERE id = ? AND step = ?",
+            (record.step, json.dumps(record.answers), record.done, record.expires, record.id, record.step - 1),
+        )
+        return changed.rowcount == 1
+
+    def remove(self, session_id: str, owner: str) -> bool:
+        """Remove a session of an owner; return whether there was one."""
+        return (
+            self._database.execute("DELETE FROM sessions WHERE id = ? AND owner = ?", (session_id, owner)).rowcount == 1
+        )
+
+    def count(self, now: float) -> int:
+        """Return how many sessions there are."""
+        self._database.execute("DELETE FROM sessions WHERE expires <= ?", (now,))
+        return self._counted(ALL)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def _counted(self, client: str) -> int:
+        found = self._database.execute("SELECT n FROM counts WHERE client = ?", (client,)).fetchone()
+        return found[0] if found else 0
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+
+def _line(record: Record) -> tuple[Any, ...]:
+    client, answers = record.client, json.dumps(record.answers)
+    limits = (record.cap, record.budget)
+    return (record.id, client.owner, client.name, *limits, record.step, answers, record.done, record.expires)

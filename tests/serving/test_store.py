@@ -1,0 +1,104 @@
+"""The store of sessions: a step is stored once, sessions expire and are bounded, and workers share a file."""
+
+import multiprocessing
+
+import pytest
+
+from thrifty.serving.sessions.record import Client, Record
+from thrifty.serving.sessions.store import SessionStore, TooManySessionsError
+from thrifty.serving.settings import Settings
+
+ANNA, BEN = Client("a", "anna"), Client("b", "ben")
+
+
+def record(name, client=ANNA, *, done=False, expires=100.0, answers=()):
+    return Record(name, client, None, 5.0, answers, done, expires)
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request, tmp_path):
+    path = ":memory:" if request.param == "memory" else str(tmp_path / "sessions.sqlite")
+    opened = SessionStore(path, max_total=4, max_per_client=3)
+    yield opened
+    opened.close()
+
+
+def test_what_was_stored_is_found_by_its_owner_only(store):
+    store.add(record("s", answers=({"age": 3.0, "town": "Ulm\ud800", "sex": None},)), now=0.0)
+    assert store.get("s", "a", 0.0) == record("s", answers=({"age": 3.0, "town": "Ulm\ud800", "sex": None},))
+    assert store.get("s", "b", 0.0) is None
+    assert not store.remove("s", "b")
+    assert store.remove("s", "a")
+    assert store.get("s", "a", 0.0) is None
+
+
+def test_a_step_is_stored_once(store):
+    store.add(record("s"), now=0.0)
+    first = record("s").answered({"age": 1.0}, done=False, expires=200.0)
+    assert store.advance(first)
+    assert not store.advance(record("s").answered({"age": 2.0}, done=False, expires=300.0))
+    assert store.get("s", "a", 0.0) == first
+
+
+def test_an_expired_session_is_not_found_and_makes_room(store):
+    for k in range(3):
+        store.add(record(f"s{k}", expires=10.0), now=0.0)
+    assert store.get("s0", "a", 9.0) is not None
+    assert store.get("s0", "a", 10.0) is None
+    assert store.count(10.0) == 0
+    store.add(record("new"), now=10.0)
+    assert store.count(10.0) == 1
+
+
+def test_clients_are_bounded_and_told_when_there_will_be_room(store):
+    for k in range(3):
+        store.add(record(f"s{k}", expires=50.0 + k), now=0.0)
+    with pytest.raises(TooManySessionsError) as refused:
+        store.add(record("one more"), now=0.0)
+    assert refused.value.until == 50.0
+    store.add(record("of another client", BEN, expires=20.0), now=0.0)
+    with pytest.raises(TooManySessionsError) as refused:
+        store.add(record("one more", BEN), now=0.0)
+    assert refused.value.until == 20.0
+    assert store.count(0.0) == 4
+
+
+def test_an_ended_session_makes_room(store):
+    for k in range(3):
+        store.add(record(f"s{k}", done=k == 1), now=0.0)
+    store.add(record("new"), now=0.0)
+    assert [store.get(name, "a", 0.0) is not None for name in ("s0", "s1", "s2", "new")] == [True, False, True, True]
+
+
+def answer_all(path, n_steps, value, won):
+    """Try to answer every step of a session; count how often this process was first."""
+    store, count = SessionStore(path, max_total=9, max_per_client=9), 0
+    while (found := store.get("s", "a", 0.0)).step < n_steps:
+        count += store.advance(found.answered({"by": value, "step": found.step}, done=False, expires=100.0))
+    won.put((value, count))
+    store.close()
+
+
+def test_two_processes_never_store_the_same_step_twice(tmp_path):
+    path, n_steps = str(tmp_path / "sessions.sqlite"), 300
+    store = SessionStore(path, max_total=9, max_per_client=9)
+    store.add(record("s"), now=0.0)
+    context = multiprocessing.get_context("spawn")
+    won = context.Queue()
+    workers = [context.Process(target=answer_all, args=(path, n_steps, k, won)) for k in range(2)]
+    for worker in workers:
+        worker.start()
+    counts = dict(won.get(timeout=60) for _ in workers)
+    for worker in workers:
+        worker.join()
+    answers = store.get("s", "a", 0.0).answers
+    store.close()
+    assert [each["step"] for each in answers] == list(range(n_steps))
+    assert sum(counts.values()) == n_steps
+    assert {k: sum(each["by"] == k for each in answers) for k in counts} == counts
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    (tmp_path / "sessions.sqlite").write_text("this is not a database, it is a text that is long enough" * 20)
+    with pytest.raises(ValueError, match=r"sessions\.sqlite: the file cannot be used .*file is not a database"):
+        SessionStore.open(Settings("m.thrifty", store=str(tmp_path / "sessions.sqlite")))
