@@ -2,8 +2,22 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from thrifty import Acquire, ASTCRegressor, Session, SessionError, Stop
+from thrifty import (
+    Acquire,
+    ASTCClassifier,
+    ASTCRegressor,
+    AttentiveClassifier,
+    DynamicSelectionClassifier,
+    GreedyMiserClassifier,
+    Session,
+    SessionError,
+    Stop,
+    TableModel,
+    ThriftyClassifier,
+)
+from thrifty.datasets import load_heart
 from thrifty.models.session import drive
 
 
@@ -143,3 +157,40 @@ def test_observing_after_the_end_or_something_else_is_refused(model):
         session.observe({"a": 1.0})
     with pytest.raises(SessionError, match="observed list; expected a dictionary"):
         model.session().observe([1.0])
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ASTCClassifier(max_depth=3, node_budget=[2, 8, 100]),
+        AttentiveClassifier(),
+        DynamicSelectionClassifier(),
+        GreedyMiserClassifier(n_estimators=8, charge="row"),
+        ThriftyClassifier(budget=60, n_estimators=20, n_rounds=1, random_state=0),
+        TableModel(GreedyMiserClassifier(n_estimators=8, charge="row")),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_the_answer_so_far_is_that_of_a_row_that_may_not_spend_more(estimator):
+    heart = load_heart(as_frame=True)
+    model = clone(estimator).set_params(costs=heart.costs).fit(heart.X, heart.y)
+    for k in range(0, 60, 6):
+        row, session = heart.X.iloc[k], model.session()
+        while isinstance(step := session.next(), Acquire):
+            so_far, capped = session.answer_so_far(), model.acquire(heart.X[k : k + 1], cap=session.spend)
+            assert so_far.reason == "stopped"
+            assert so_far.prediction == capped.prediction[0]
+            assert so_far.score == pytest.approx(capped.score[0])
+            assert session.next() == step
+            session.observe({feature: row[feature] for feature in step.features})
+        assert session.answer_so_far() is step
+
+
+def test_a_session_without_an_answer_before_its_end_says_so():
+    class Asking(Session):
+        def _plan(self):
+            return Acquire(("age",), 1.0)
+
+        def _receive(self, values): ...
+
+    assert Asking().answer_so_far() is None

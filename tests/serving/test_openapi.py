@@ -124,7 +124,8 @@ def test_the_random_requests_reached_every_endpoint_and_none_failed(fuzzed):
     text = httpx.get(f"{fuzzed.address}/metrics").text
     counted = re.findall(r'requests_total\{method="(\w+)",route="([^"]+)",status="(\d+)",worker="\d+"\} (\d+)', text)
     assert {(method.lower(), route) for method, route, _, _ in counted} >= ENDPOINTS
-    assert not [each for each in counted if int(each[2]) >= 500]
+    failed = [each for each in counted if int(each[2]) >= 500]
+    assert {(route, status) for _, route, status, _ in failed} <= {("/readyz", "503")}  # while the service started
     assert sum(int(count) for *_, count in counted) > 400
     answered = {int(status) for _, route, status, _ in counted if route == "/sessions/{session_id}"}
-    assert {200, 404, 409, 422} <= answered | {200}
+    assert {404, 409, 422} <= answered

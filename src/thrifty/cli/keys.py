@@ -5,10 +5,15 @@ from typing import Annotated
 
 import typer
 
-from thrifty.persistence.key_files import read_key
-
-__all__ = ["KeyFile", "read_key"]
-
 KeyFile = Annotated[
     Path | None, typer.Option("--key-file", help="A file with a secret key that signs the model; at least 16 bytes.")
 ]
+
+
+def read_key(path: Path | None) -> bytes | None:
+    """Return the key in a file, all its bytes; None if no file is given."""
+    if path is None:
+        return None
+    from thrifty.persistence import key_files
+
+    return key_files.read_key(path)
