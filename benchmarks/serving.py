@@ -7,6 +7,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -33,6 +34,7 @@ from thrifty.datasets import load_heart
 HEART = load_heart(as_frame=True)
 ROWS = HEART.X.to_dict("records")
 N_CONNECTIONS, N_SESSIONS, N_MALFORMED = 16, 500, 10_000
+ROUND = 2.0  # seconds of one kind of requests
 EMPTY = """
 import sys, uvicorn
 from fastapi import FastAPI
@@ -67,7 +69,7 @@ def main(seconds: float = 10.0) -> None:
 
 
 def speed(folder: str) -> list[Line]:
-    """Compare requests per second with those of an empty handler; runs alternate, because the machine is shared."""
+    """Compare requests per second with those of an empty handler; runs alternate, so that other load slows both."""
     lines, shown = [], []
     with empty_handler() as port_of_empty:
         for name in ("tree", "adaptive"):
@@ -81,27 +83,25 @@ def speed(folder: str) -> list[Line]:
     return lines
 
 
-def one_round(port_of_empty: int, port: int, seconds: float = 2.0) -> dict[str, list[float]]:
+def one_round(port_of_empty: int, port: int) -> dict[str, list[float]]:
     """Return how long each reply took, for the empty handler, for one row, and for sessions."""
     body = {"rows": [ROWS[3]]}
     send = {
-        "empty": times_of(port_of_empty, request_bytes("POST", "/", body), N_CONNECTIONS, seconds),
-        "rows": times_of(port, request_bytes("POST", "/predict/rows", body), N_CONNECTIONS, seconds),
-        "session": session_times(port, N_CONNECTIONS, seconds),
+        "empty": times_of(port_of_empty, request_bytes("POST", "/", body), N_CONNECTIONS, ROUND),
+        "rows": times_of(port, request_bytes("POST", "/predict/rows", body), N_CONNECTIONS, ROUND),
+        "session": session_times(port, N_CONNECTIONS, ROUND),
     }
     return {what: asyncio.run(each) for what, each in send.items()}
 
 
-def figures(found: list[dict[str, list[float]]], what: str, seconds: float = 2.0) -> tuple[str, str, str]:
+def figures(found: list[dict[str, list[float]]], what: str) -> tuple[str, str, str]:
     times = np.concatenate([each[what] for each in found])
-    rate = median(len(each[what]) / seconds for each in found)
+    rate = median(len(each[what]) / ROUND for each in found)
     return f"{rate:,.0f}", f"{1000 * np.median(times):.2f}", f"{1000 * np.quantile(times, 0.99):.2f}"
 
 
 @contextmanager
 def empty_handler() -> Iterator[int]:
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = subprocess.Popen([sys.executable, "-c", EMPTY, str(port)])

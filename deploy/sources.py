@@ -1,4 +1,4 @@
-"""The sources of the example: all tests of a patient lie in one table of PostgreSQL."""
+"""The sources of the example: all tests of a patient are in one table of PostgreSQL."""
 
 import os
 

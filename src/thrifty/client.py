@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import httpx
 
 LONGEST_PAUSE = 2.0  # seconds between two attempts
-ABOUT_A_SESSION = (404, 409, 422)
+ABOUT_A_SESSION = (404, 409, 422)  # a session is gone, or does not accept an answer: SessionError, as of a local one
 NOT_NOW = (502, 503, 504)  # from a proxy whose worker is gone
 
 
@@ -73,7 +73,7 @@ class Client:
     timeout : float, default=30.0
         How many seconds a request may take.
     retries : int, default=5
-        How often a request is sent again. Before retry k the client waits a random time between 0 and
+        How often a request is sent again. Before retry k = 0, 1, ... the client waits a random time between 0 and
         min(2, 0.1 * 2**k) seconds.
 
     Examples
@@ -279,7 +279,8 @@ def _refused(response: httpx.Response, path: str) -> Exception:
     try:
         detail = response.json()["detail"]
     except (ValueError, KeyError, TypeError):
-        detail = f"{response.url}: the reply has status {response.status_code}, and is not from thrifty."
+        status = response.status_code
+        detail = f"{response.url}: the reply has status {status}, and is not from thrifty. Check the address."
     if path.startswith("/sessions") and response.status_code in ABOUT_A_SESSION:
         return SessionError(detail)
     return ServiceError(detail, response.status_code)

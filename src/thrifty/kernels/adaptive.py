@@ -130,23 +130,26 @@ def new_state(policy):
     )
 
 
-@njit(cache=True, nogil=True)
-def begin(policy, state):
-    """Let a row start without any columns."""
+@njit(cache=True, nogil=True, inline="always")
+def clear(state):
+    """Take all columns and payments from a row; its scores are not changed."""
     state.values[:] = np.nan
     state.bought[:] = 0
     state.paid[:] = 0
     state.counts[:] = 0
+
+
+@njit(cache=True, nogil=True)
+def begin(policy, state):
+    """Let a row start without any columns."""
+    clear(state)
     enter_phase(policy, state, 0)
 
 
 @njit(cache=True, nogil=True)
 def begin_again(policy, state, leaf, scores):
     """Let another row start; `leaf` and `scores` are those of a row without any columns."""
-    state.values[:] = np.nan
-    state.bought[:] = 0
-    state.paid[:] = 0
-    state.counts[:] = 0
+    clear(state)
     state.leaf[: policy.phase_start[1]] = leaf[: policy.phase_start[1]]
     state.scores[:] = scores
 
@@ -236,13 +239,8 @@ def pay(policy, state, group):
 @njit(cache=True, nogil=True)
 def pay_free(policy, state, n_planned):
     """Plan all groups that cost nothing now; return how many groups are planned."""
-    bought, paid, unit_start, units, unit_ticks = (
-        state.bought,
-        state.paid,
-        policy.unit_start,
-        policy.units,
-        policy.unit_ticks,
-    )
+    bought, paid = state.bought, state.paid
+    unit_start, units, unit_ticks = policy.unit_start, policy.units, policy.unit_ticks
     for group in range(bought.size):
         if not bought[group] and unpaid_ticks(unit_start, units, unit_ticks, paid, group) == 0:
             pay(policy, state, group)
@@ -399,7 +397,7 @@ def choose_within(policy, state, cap):
 
 @njit(cache=True, nogil=True)
 def best_candidate(policy, state, cap):
-    """Return the candidate with the largest expected gain per price (in ticks) within a cap, and this gain."""
+    """Return the candidate with the largest expected gain per price (in ticks) within a cap, and this ratio."""
     bought, candidates, gains = state.bought, policy.candidates, state.gains
     unit_start, units, unit_ticks, paid = policy.unit_start, policy.units, policy.unit_ticks, state.paid
     chosen, best = NOTHING, 0.0
@@ -566,10 +564,7 @@ def gains_of_groups(policy, groups, X, rows, bought, targets, error_costs, kind,
     leaf, scores, values = state.leaf.copy(), state.scores.copy(), state.values.copy()
     for i in range(first, last):
         row, target = X[rows[i]], targets[rows[i]]
-        state.values[:] = np.nan
-        state.bought[:] = 0
-        state.paid[:] = 0
-        state.counts[:] = 0
+        clear(state)
         for group in range(bought.shape[1]):
             if bought[i, group]:
                 pay(policy, state, group)

@@ -45,7 +45,7 @@ class Nodes(NamedTuple):
     goes_left : ndarray of bool, shape (k, 256)
         The codes that go left, for splits on categorical features; without such features, an array without rows.
     bag_span, rest_span : ndarray of int, shape (k, 2)
-        The first and the last position of the rows of each node in the bag and in the rest.
+        The positions of the rows of each node in the bag and in the rest, from the first to the last, exclusively.
     """
 
     feature: np.ndarray
@@ -285,6 +285,7 @@ def _first_nodes(nodes, n):
 
 @njit(cache=True, nogil=True)
 def _spare_memory(columns, bag, rest, words):
+    """Return memory for the splits of a tree, with any content."""
     return _Spare(
         np.empty(max(bag.size, rest.size), bag.dtype),
         np.empty_like(words),
@@ -296,6 +297,7 @@ def _spare_memory(columns, bag, rest, words):
 
 @njit(cache=True, nogil=True)
 def _twice_as_large(pool):
+    """Return a copy of the histograms, with room for as many more."""
     larger = np.empty((2 * len(pool), *pool.shape[1:]), pool.dtype)
     larger[: len(pool)] = pool
     return larger
@@ -303,6 +305,7 @@ def _twice_as_large(pool):
 
 @njit(cache=True, nogil=True)
 def _sum(words):
+    """Return the sum of the words of some rows."""
     total = np.zeros(words.shape[1], np.int64)
     for r in range(len(words)):
         for m in range(words.shape[1]):

@@ -147,7 +147,7 @@ class Session(ABC):
         if isinstance(step, Stop):
             return step
         answer = self._answer_now()
-        return replace(answer, reason="stopped") if answer and answer.reason != "stopped" else answer
+        return None if answer is None else replace(answer, reason="stopped")
 
     def _observe_part(self, observed: Mapping[Any, Any], asked: Sequence[Feature]) -> None:
         if unasked := [f for f in observed if f not in asked]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 MAX_TEXT = 1_000  # characters of a value or of a name
-ONE_VALUE = "a finite number, a text of at most 1,000 characters, true, false or null"
+ONE_VALUE = f"a finite number, a text of at most {MAX_TEXT:,} characters, true, false or null"
 
 
 def _one_value(value: Any) -> Any:

@@ -37,7 +37,8 @@ class Examples:
         try:
             table = pd.read_csv(Path(path), dtype=texts, nrows=MAX_ROWS)
         except (OSError, ValueError) as error:
-            raise ValueError(f"--examples {path}: the table cannot be read ({one_line(error)}).") from error
+            reason = one_line(error)
+            raise ValueError(f"--examples {path}: the table cannot be read ({reason}). Pass a CSV file.") from error
         if missing := [name for name in fields if name not in table]:
             raise ValueError(f"--examples {path}: the table has no column {missing[0]!r}. Add the model's columns.")
         return cls(fields, table[list(fields)])

@@ -34,12 +34,11 @@ def _point_of_search(point: dict[str, Any]) -> dict[str, Any]:
 
 def _operating_points(served: ServedModel) -> tuple[str, list[dict[str, Any]]]:
     """Return the curve of an adaptive model, as a score that is larger if it is better."""
-    inner: Any = getattr(served.model, "estimator_", served.model)
-    if (curve := getattr(inner, "curve_", None)) is None:
+    if (curve := getattr(served.inner, "curve_", None)) is None:
         return "", []
-    scoring, score = _score(served, inner, curve.loss)
+    scoring, score = _score(served, curve.loss)
     best_before = np.concatenate([[-np.inf], np.maximum.accumulate(score)[:-1]])
-    columns = (curve.cost_weight, curve.spend, score, curve._bounds(inner.confidence))
+    columns = (curve.cost_weight, curve.spend, score, curve._bounds(served.inner.confidence))
     better = [np.asarray(each)[score > best_before].tolist() for each in columns]
     return scoring, [
         plain({"spend": spend, "score": value, "spend_bound": bound, "method": METHOD})
@@ -48,9 +47,9 @@ def _operating_points(served: ServedModel) -> tuple[str, list[dict[str, Any]]]:
     ]
 
 
-def _score(served: ServedModel, inner: Any, loss: np.ndarray) -> tuple[str, np.ndarray]:
+def _score(served: ServedModel, loss: np.ndarray) -> tuple[str, np.ndarray]:
     """Return the losses of a curve as a usual score; see `OperatingCurve.loss`."""
-    if getattr(inner, "error_costs", None) is not None:
+    if getattr(served.inner, "error_costs", None) is not None:
         return "neg_error_cost", -loss
     return ("neg_log_loss", -loss) if served.classes is not None else ("r2", 1.0 - 2.0 * loss)
 

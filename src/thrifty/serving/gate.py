@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thrifty.serving.problems import Problem, RefusedError
-from thrifty.serving.requests_counted import RequestCounts
+from thrifty.serving.request_counts import RequestCounts
 from thrifty.serving.sessions.record import Client
 from thrifty.serving.tokens import Tokens
 

@@ -54,7 +54,8 @@ def refusing(status: int = 422) -> Iterator[None]:
     try:
         yield
     except (ThriftyError, ValueError) as error:
-        raise RefusedError(status, str(error).replace(", or None.", ", or null if it is unavailable.")) from error
+        in_json = str(error).replace(", or None.", ", or null if it is unavailable.")
+        raise RefusedError(status, in_json) from error
 
 
 def answer_errors(app: FastAPI) -> None:

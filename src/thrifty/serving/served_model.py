@@ -154,10 +154,10 @@ class ServedModel:
         return "regression" if is_regressor(self.model) else "ranking"
 
     def _budget(self, promise: dict[str, Any] | None) -> float | None:
-        return promise["budget"] if promise else getattr(self._inner, "budget", None)
+        return promise["budget"] if promise else getattr(self.inner, "budget", None)
 
     @property
-    def _inner(self) -> Any:
+    def inner(self) -> Any:
         """The estimator inside a model of mixed columns, or the model itself."""
         return getattr(self.model, "estimator_", self.model)
 
@@ -168,17 +168,14 @@ class ServedModel:
             bundle_of = {self.names[member]: bundle for member in members} | bundle_of
         return [
             {"name": use.feature, "price": use.price, "bundle": bundle_of.get(use.feature)}
-            | self.kind_of(use.feature)
+            | self.kinds[use.feature]
             | {"example": self.examples.example_of(use.feature)}
             for use in alone
         ]
 
-    def kind_of(self, name: str) -> dict[str, Any]:
-        """Return which values a column takes."""
-        return self._kinds[name]
-
     @cached_property
-    def _kinds(self) -> dict[str, dict[str, Any]]:
+    def kinds(self) -> dict[str, dict[str, Any]]:
+        """Which values each column takes."""
         return {
             name: {"kind": field.kind, "levels": list(field.levels) or None, "range": self.examples.range_of(name)}
             for name, field in self.fields.items()
@@ -187,7 +184,5 @@ class ServedModel:
     def _outline(self) -> dict[str, Any]:
         outline = self.model.outline()
         shown = {name: getattr(outline, name) for name in ("summary", "unit", "total", "counted_in", "evaluation")}
-        tree = outline.stages is not None
-        return plain(
-            shown | {"stages": outline.structure() if tree else None, "uses": outline.structure() if not tree else None}
-        )
+        stages, uses = (None, outline.structure()) if outline.stages is None else (outline.structure(), None)
+        return plain(shown | {"stages": stages, "uses": uses})

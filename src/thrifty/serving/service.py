@@ -6,7 +6,7 @@ from thrifty.models.session import drive
 from thrifty.persistence.key_files import read_key
 from thrifty.runtime.engine import Engine
 from thrifty.runtime.telemetry.metrics import Metrics
-from thrifty.serving.requests_counted import RequestCounts
+from thrifty.serving.request_counts import RequestCounts
 from thrifty.serving.rows import FEW, predict_rows
 from thrifty.serving.served_model import ServedModel
 from thrifty.serving.sessions.sessions import Sessions
@@ -23,6 +23,7 @@ class Service:
 
     Attributes
     ----------
+    counts : RequestCounts
     served : ServedModel
     sessions : Sessions
     engine : Engine or None
@@ -49,7 +50,7 @@ class Service:
                 self.served.model,
                 settings.sources,
                 deadline=settings.deadline,
-                on_result=lambda result: metrics(result),
+                on_result=lambda result: metrics(result),  # which watch this engine, so they are made after it
             )
             metrics = Metrics(self.counts.registry, watch=self.engine.watch)
         self._warming = asyncio.create_task(self._warm())

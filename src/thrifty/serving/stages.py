@@ -11,7 +11,7 @@ from thrifty.models.outline import Stage
 from thrifty.models.session import Stop
 
 MAX_PATHS = 4096
-BEFORE_FIRST = -1
+BEFORE_FIRST = -1  # exit of a row that could not pay for the first stage; see `Stop`
 
 
 class StagePaths:

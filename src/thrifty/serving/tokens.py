@@ -31,7 +31,10 @@ class Tokens:
         """Read tokens from a file, one per line; lines that begin with # are comments."""
         if path is None:
             return cls()
-        lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
+        try:
+            lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
+        except UnicodeDecodeError as error:
+            raise ValueError(f"--token-file {path}: the file is not in UTF-8. Write one token per line.") from error
         tokens = [line for line in lines if line and not line.startswith("#")]
         for number, token in enumerate(tokens, start=1):
             if len(token) < MIN_LENGTH or not token.isascii() or " " in token:

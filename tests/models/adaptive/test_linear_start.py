@@ -23,12 +23,12 @@ TARGETS = {
 
 def plain_scores(rows, start, bought):
     """The formula of the module, column by column."""
-    centre, scale = standardisation(rows)
+    centre, width = standardisation(rows)
     scores = np.tile(start.base, (len(rows), 1))
     for i in range(len(rows)):
         for j in np.flatnonzero(bought[i]):
             if np.isfinite(rows.X[i, j]):
-                z = np.clip((rows.X[i, j] - centre[j]) / scale[j], -3.0, 3.0)
+                z = np.clip((rows.X[i, j] - centre[j]) / width[j], -3.0, 3.0)
                 scores[i] += start.offset[j] + start.slope[j] * z
     return scores
 
@@ -59,12 +59,12 @@ def test_without_a_class_there_is_no_linear_model():
 
 def test_standardisation_survives_huge_and_constant_columns():
     values = np.column_stack([np.full(N, 7.0), 1e300 * RANDOM.normal(size=N), np.full(N, np.nan), X[:, 0]])
-    centre, scale = standardisation(training_rows(values, TARGETS[2]))
+    centre, width = standardisation(training_rows(values, TARGETS[2]))
     assert np.isfinite(centre).all()
-    assert np.isfinite(scale).all()
-    assert (scale > 0).all()
+    assert np.isfinite(width).all()
+    assert (width > 0).all()
     assert centre[3] == pytest.approx(X[:, 0].mean())
-    assert scale[3] == pytest.approx(X[:, 0].std())
+    assert width[3] == pytest.approx(X[:, 0].std())
 
 
 def test_held_out_rows_decide_about_the_start():

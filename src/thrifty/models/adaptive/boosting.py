@@ -12,7 +12,8 @@ import numpy as np
 from thrifty.models.forests.forest import LEAF, Forest, Tree
 from thrifty.models.growing.binning import Bins, Codes
 from thrifty.models.growing.grown_tree import GrownTree
-from thrifty.models.growing.growth import Grower, Limits
+from thrifty.models.growing.growth import Grower
+from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.payments import NoPayments
 
 

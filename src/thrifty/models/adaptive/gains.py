@@ -17,7 +17,7 @@ from thrifty.models.adaptive.policy import packed
 from thrifty.models.adaptive.simulation import n_described_of
 from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
 from thrifty.models.forests.forest import Forest
-from thrifty.models.growing.growth import Limits
+from thrifty.models.growing.limits import Limits
 
 PLAN = Plan(40, 0.25, Limits(None, 15, 60.0, 20.0), max_features=0.7)
 SMALLEST_BLOCK = 32  # states of a thread

@@ -24,10 +24,10 @@ ACCEPTED_ERRORS = 1.0  # standard errors by which a round has to be better
 REFIT_ROWS = 2_000  # on which the spend of the final model is measured
 MAX_CANDIDATES = 100  # groups that may be bought out of order; the first ones of the default order
 STATES_PER_ROW = 2  # on which gains are learned
+FEWEST_STATES, MOST_STATES = 2_000, 20_000
 LAST_STAGE = 12  # of these states
 BORDER, OVERLAP = 8, 2  # groups: the predictor of rows with more groups has trees of its own
 FEWEST_GROUPS_OF_TWO_PHASES = 16
-FEWEST_STATES, MOST_STATES = 2_000, 20_000
 
 
 @dataclass(frozen=True)
@@ -251,11 +251,7 @@ class Learner:
         """Fit predictors, walk, and learn when to stop."""
         predictors, phases = fit_predictors(self.rows, phases)
         self.advance("predictors")
-        policies = [
-            self._policy(each.predictor, of_fold, gains.candidates, route).training_arrays
-            for each, of_fold in zip(predictors, gains.of_fold, strict=True)
-        ]
-        walks = walk(self.rows, policies, self.sample)
+        walks = walk(self.rows, self._fold_policies(predictors, gains, route), self.sample)
         weights = default_cost_weights(walks.losses(self.rows), walks.spend, self.rows.weight[self.sample])
         stopped = fit_stops(self.rows, walks, weights, final=False)
         self.advance("stops")
@@ -263,10 +259,12 @@ class Learner:
 
     def _policies(self, attempt: Attempt, gains: Gains | None = None, route: Route | None = None) -> list[Policy]:
         """Return the policies of an attempt, one for each fold, with other gains or another route if they are given."""
-        gains, route = gains or attempt.gains, route or attempt.route
+        return self._fold_policies(attempt.predictors, gains or attempt.gains, route or attempt.route)
+
+    def _fold_policies(self, predictors: list[FoldPredictor], gains: Gains, route: Route) -> list[Policy]:
         return [
             self._policy(each.predictor, of_fold, gains.candidates, route).training_arrays
-            for each, of_fold in zip(attempt.predictors, gains.of_fold, strict=True)
+            for each, of_fold in zip(predictors, gains.of_fold, strict=True)
         ]
 
     def _policy(

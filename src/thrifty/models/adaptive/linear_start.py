@@ -2,7 +2,7 @@
 
 The score of a row is
 
-    base  +  sum over the bought columns j of  offset_j + slope_j * z_j,    z_j = (x_j - centre_j) / scale_j,
+    base  +  sum over the bought columns j of  offset_j + slope_j * z_j,    z_j = (x_j - centre_j) / width_j,
 
 with z_j limited to -LIMIT..LIMIT. Columns that hold categories and values that are NaN add nothing.
 """
@@ -39,7 +39,7 @@ class LinearStart(NamedTuple):
 
 
 def standardisation(rows: TrainingRows) -> tuple[np.ndarray, np.ndarray]:
-    """Return the centre and the scale of each column, (n_columns,) each: mean and standard deviation if finite."""
+    """Return the centre and the width of each column, (n_columns,) each: mean and standard deviation if finite."""
     known = np.isfinite(rows.X)
     weight = rows.weight[:, None] * known
     total = np.maximum(weight.sum(axis=0), 1e-300)
@@ -72,7 +72,7 @@ def fit_start(rows: TrainingRows, row: np.ndarray, bought: np.ndarray, fitted: n
     n_rows = len(np.unique(row[chosen]))
     weight = rows.weight[row[chosen]]
     weight = weight * (n_rows / weight.sum())  # copies of a row count as one row
-    terms = _terms(rows, row[chosen], bought[chosen])
+    terms = _terms(rows, standardisation(rows), row[chosen], bought[chosen])
     model = _linear_model(n_classes, terms.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # trees correct what is left
@@ -84,17 +84,18 @@ def fit_start(rows: TrainingRows, row: np.ndarray, bought: np.ndarray, fitted: n
 
 def start_scores(rows: TrainingRows, start: LinearStart, row: np.ndarray, bought: np.ndarray) -> np.ndarray:
     """Return the scores (n, n_scores) of masked copies."""
-    coefficients = np.vstack([start.slope, start.offset])
+    coefficients, standard = np.vstack([start.slope, start.offset]), standardisation(rows)
     blocks = [slice(first, first + BLOCK) for first in range(0, len(row), BLOCK)]
-    return np.vstack([_terms(rows, row[each], bought[each]) @ coefficients for each in blocks]) + start.base
+    return np.vstack([_terms(rows, standard, row[each], bought[each]) @ coefficients for each in blocks]) + start.base
 
 
-def _terms(rows: TrainingRows, row: np.ndarray, bought: np.ndarray) -> np.ndarray:
-    """Return what slopes and offsets are multiplied by, (n, 2 * n_columns)."""
-    centre, scale = standardisation(rows)
-    values = rows.X[row]
+def _terms(
+    rows: TrainingRows, standard: tuple[np.ndarray, np.ndarray], row: np.ndarray, bought: np.ndarray
+) -> np.ndarray:
+    """Return what slopes and offsets are multiplied by, (n, 2 * n_columns), given the centres and widths of columns."""
+    (centre, width), values = standard, rows.X[row]
     present = bought[:, rows.group_of] & np.isfinite(values) & ~rows.bins.categorical
-    z = np.clip((np.where(present, values, centre) - centre) / scale, -LIMIT, LIMIT)
+    z = np.clip((np.where(present, values, centre) - centre) / width, -LIMIT, LIMIT)
     return np.hstack([z, present])
 
 

@@ -109,6 +109,7 @@ def fit_predictor(rows: TrainingRows, phases: list[Phase], n_rounds: np.ndarray)
 
 
 def _fit_folds(rows: TrainingRows, phase: Phase, is_linear: bool) -> list[PhasePredictor]:
+    """Fit a phase once for each fold, on the copies of the rows of the other folds."""
     codes, fold = rows.masked_codes(phase.copies.row, phase.copies.bought), rows.fold[phase.copies.row]
     return [_fit_part(rows, codes, phase, fold != k, is_linear) for k in range(rows.n_folds)]
 
@@ -118,19 +119,18 @@ def _fit_part(rows: TrainingRows, codes: Codes, phase: Phase, fitted: np.ndarray
     copies, plan = phase.copies, phase.plan
     start = fit_start(rows, copies.row, copies.bought, fitted) if is_linear else None
     scores = None if start is None else start_scores(rows, start, copies.row, copies.bought)
-    boosted, losses = [], []
+    boosted = []
     for bag in range(copies.n_bags):
         own = copies.bag == bag
         train, held_out = (np.flatnonzero(own & part).astype(np.uint32) for part in (fitted, ~fitted))
         outputs = rows.outputs(copies.row, scores)
         boosted.append(boost(codes, rows.bins, outputs, train, held_out, plan, rows.random))
-        losses.append(boosted[-1].loss)
-    return PhasePredictor(
-        _average(boosted), start, float(np.mean([each.n_rounds for each in boosted])), float(np.mean(losses))
-    )
+    n_rounds, loss = np.mean([(each.n_rounds, each.loss) for each in boosted], axis=0).tolist()
+    return PhasePredictor(_average(boosted), start, n_rounds, loss)
 
 
 def _average(boosted: list[Boosted]) -> Boosted:
+    """Return trees whose sum is the mean of the sums of several ensembles with the same base."""
     if len(boosted) == 1:
         return boosted[0]
     trees = [tree._replace(value=tree.value / len(boosted)) for each in boosted for tree in each.trees]

@@ -21,7 +21,7 @@ from thrifty.models.adaptive.gains import fit_states, state_outputs, state_value
 from thrifty.models.adaptive.policy import StoppingRule
 from thrifty.models.adaptive.simulation import Walks
 from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
-from thrifty.models.growing.growth import Limits
+from thrifty.models.growing.limits import Limits
 
 PLAN = Plan(30, 0.15, Limits(3, None, 40.0, 20.0), max_features=0.7)
 SMALL_PLAN = Plan(15, 0.15, Limits(2, None, 40.0, 20.0), max_features=0.7)  # for fewer than FEW_ROWS rows
@@ -66,14 +66,6 @@ class Stopped:
         """Return the losses and spends (n,) of rows at a cost weight between two of those fitted."""
         at = np.arange(len(self.loss)), self.stages(column, share)
         return self.loss[at], self.spend[at]
-
-    def objective(self) -> np.ndarray:
-        """Return the loss + cost weight * spend of each row at each positive cost weight, (n, n_weights - 1)."""
-        columns = []
-        for column, weight in enumerate(self.cost_weights[:-1]):
-            loss, spend = self.outcome(column)
-            columns.append(loss + weight * spend)
-        return np.column_stack(columns)
 
 
 def default_cost_weights(loss: np.ndarray, spend: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -10,8 +10,8 @@ from thrifty.models.growing.bag import Bag
 from thrifty.models.growing.grown_tree import Splits
 from thrifty.models.growing.limits import Limits
 
-CODES_PER_LEAF = 50_000  # if a tree reads more codes, threads save more time than the calls for every node cost
-MOST_LEAVES = 40  # of a tree that has enough rows, for the number of codes that it will read
+CODES_PER_LEAF = 50_000  # if a tree reads more codes per leaf, threads save more time than calls for every node cost
+MOST_LEAVES = 40  # in the estimate of the codes that a tree will read
 N_HISTOGRAMS = 4  # to start with; the kernel allocates more if it needs them
 
 

@@ -44,7 +44,7 @@ class App {
   }
 
   #showStart(focus = false) {
-    this.start = new Start(this.model, this.frontier, (example, wishes) => this.#begin(example, wishes));
+    this.start = new Start(this.model, this.frontier, (example, limits) => this.#begin(example, limits));
     show("start", this.start.element);
     hide("case");
     byId("lead").hidden = false;
@@ -52,10 +52,10 @@ class App {
     if (focus) this.start.focus();
   }
 
-  async #begin(example, wishes) {
+  async #begin(example, limits) {
     this.start.setBusy(true);
     try {
-      const state = await this.server.begin(wishes);
+      const state = await this.server.begin(limits);
       this.example = example;
       sessionStorage.setItem(RUNNING, JSON.stringify({ id: state.id, example }));
       this.#openCase(state);

@@ -26,6 +26,12 @@ class Field {
     return `${this.hint.id} ${this.wrong.id}`;
   }
 
+  /** Return the input under its label, with the hint and what is wrong. */
+  labelled(title) {
+    const label = h("label", { for: this.input.id }, title);
+    return h("div", { class: "field" }, label, this.input, this.hint, this.wrong);
+  }
+
   /** Say what is wrong with the value, beside it. */
   refuse(text) {
     this.wrong.textContent = text;
@@ -64,14 +70,7 @@ class TypedField extends Field {
       "aria-describedby": this.describedBy,
     });
     this.input.value = given === undefined || given === null ? "" : String(given);
-    this.element = h(
-      "div",
-      { class: "field" },
-      h("label", { for: this.input.id }, title),
-      this.input,
-      this.hint,
-      this.wrong,
-    );
+    this.element = this.labelled(title);
   }
 
   /** Return the value, or undefined after saying what is wrong. */
@@ -149,14 +148,7 @@ class ListField extends Field {
       h("option", { value: "" }, "Choose …"),
       options,
     );
-    this.element = h(
-      "div",
-      { class: "field" },
-      h("label", { for: this.input.id }, title),
-      this.input,
-      this.hint,
-      this.wrong,
-    );
+    this.element = this.labelled(title);
   }
 
   read() {

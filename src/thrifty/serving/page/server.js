@@ -34,8 +34,8 @@ export class Server {
     return this.#send("GET", "/frontier");
   }
 
-  begin(wishes) {
-    return this.#send("POST", "/sessions", wishes);
+  begin(limits) {
+    return this.#send("POST", "/sessions", limits);
   }
 
   see(id) {

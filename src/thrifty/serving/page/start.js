@@ -7,7 +7,7 @@ import { amount } from "./words.js";
 
 const OWN = "A new case";
 
-/** The form that starts a case; `onStart` gets the example (or null) and the wishes for the session. */
+/** The form that starts a case; `onStart` gets the example (or null) and the limits for the session. */
 export class Start {
   constructor(model, frontier, onStart) {
     this.model = model;
@@ -16,7 +16,7 @@ export class Start {
     this.case = this.#makeCase();
     this.cap = this.#makeCap();
     this.uses = h("p", {});
-    this.isFree = frontier.operating && frontier.points.length > 0;
+    this.takesBudget = frontier.operating && frontier.points.length > 0;
     this.budget = frontier.points.length ? new BudgetChooser(frontier, model, (text) => this.#tellBudget(text)) : null;
     this.button = h("button", { class: "primary", form: "start-form" }, "Start");
     this.element = h("div", { class: "columns" }, this.budget?.element ?? null, this.#makeForm());
@@ -74,7 +74,7 @@ export class Start {
 
   /** Repeat the chosen budget beside the button, because the slider can be out of view. */
   #tellBudget(text) {
-    this.uses.textContent = this.isFree ? `This case uses the budget of ${text}.` : "";
+    this.uses.textContent = this.takesBudget ? `This case uses the budget of ${text}.` : "";
   }
 
   #submit() {
@@ -83,11 +83,11 @@ export class Start {
     if (cap === undefined) return;
     const name = this.case?.read();
     const example = this.model.examples.find((each) => each.name === name) ?? null;
-    const wishes = {};
-    if (cap !== null) wishes.cap = cap;
-    if (this.isFree) wishes.budget = this.budget.budget;
+    const limits = {};
+    if (cap !== null) limits.cap = cap;
+    if (this.takesBudget) limits.budget = this.budget.budget;
     this.problem.textContent = "";
-    this.onStart(example, wishes);
+    this.onStart(example, limits);
   }
 
   /** Return the limit, null if there is none, or undefined after saying what is wrong. */
@@ -96,7 +96,7 @@ export class Start {
     const cap = text === "" ? null : Number(text);
     const isGood = cap === null || (Number.isFinite(cap) && cap >= 0);
     this.cap.wrong.textContent = isGood ? "" : "Type a number of at least 0, or leave it empty.";
-    this.cap.input.toggleAttribute("aria-invalid", false);
+    this.cap.input.removeAttribute("aria-invalid");
     if (isGood) return cap;
     this.cap.input.setAttribute("aria-invalid", "true");
     this.cap.input.focus();

@@ -1,4 +1,4 @@
-/** How the model decides: its tree of stages, or its list of tests, with the way of this case lit. */
+/** How the model decides: its tree of stages, or its list of tests, with the path of this case marked. */
 
 import { h, unseen } from "./dom.js";
 import { summaryText } from "./reasons.js";
@@ -66,7 +66,7 @@ function legend(state) {
 function number(root) {
   const numbers = new Map();
   const visit = (stage) => {
-    numbers.set(stage, stage.node ?? numbers.size);
+    numbers.set(stage, numbers.size);
     stage.children.forEach(visit);
   };
   visit(root);

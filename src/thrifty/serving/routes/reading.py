@@ -33,7 +33,7 @@ def refusal_of(error: ValidationError) -> RefusedError:
 
 def sentence(found: Mapping[str, Any]) -> str:
     """Return what is wrong with a value, where, and what was expected."""
-    place = shown(".".join(map(str, found["loc"])) or "the body")[1:-1]
+    place = shown(".".join(map(str, found["loc"])) or "the body")[1:-1]  # printable, without the quotes
     if found["type"] == "missing":
         return f"{place} is missing. Add it; see /openapi.json."
     if found["type"] == "extra_forbidden":

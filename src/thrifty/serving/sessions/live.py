@@ -66,7 +66,7 @@ class LiveSession:
 
     def _ask(self, feature: Any) -> dict[str, Any]:
         name, price = self._served.names[feature], self._ledger.buy(self._served.positions[feature])
-        return {"feature": name, "price": price} | self._served.kind_of(name)
+        return {"feature": name, "price": price} | self._served.kinds[name]
 
     def state(self, session_id: str, expires: float) -> bytes:
         """Return all that a client can know about the session, as JSON."""

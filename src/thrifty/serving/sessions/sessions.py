@@ -34,9 +34,9 @@ class Sessions:
     def start(self, client: Client, cap: float | None, budget: float | None) -> tuple[str, bytes]:
         """Start a session; return its id, and its state as JSON."""
         with refusing():
-            live = LiveSession(self._served, self._served.limited(cap), budget)
+            limits = (self._served.limited(cap), budget)
+            live = LiveSession(self._served, *limits)
         now = time.time()
-        limits = (self._served.limited(cap), budget)
         record = Record(secrets.token_urlsafe(ID_BYTES), client, *limits, (), live.done, now + self._seconds)
         try:
             self._store.add(record, now)
