@@ -17,13 +17,20 @@ from benchmarks.adaptive.points import Points
 from benchmarks.adaptive.problems import Problem
 from thrifty.metrics import CostCurve
 
+ADAPTIVE = "thrifty"
 FEW_ROWS = 2_000
 N_FOLDS = 4
 
 
-def identity(setting: dict[str, Any]) -> str:
-    """Return what names a setting in all folds and seeds. The number of trees of a fixed set is chosen for each."""
-    return repr(setting.get("n_columns", setting))
+def identities(settings: list[dict[str, Any]]) -> list[str]:
+    """Return what names each setting in all folds and seeds.
+
+    It is the number of columns of a fixed set, and otherwise the place in the sweep: the numbers of a sweep depend on
+    the data, because its first penalty is one that buys nothing.
+    """
+    if all("n_columns" in setting for setting in settings):
+        return [str(setting["n_columns"]) for setting in settings]
+    return [str(place) for place in range(len(settings))]
 
 
 def is_small(problem: Problem) -> bool:
@@ -32,14 +39,15 @@ def is_small(problem: Problem) -> bool:
 
 
 def chosen_settings(problem: Problem, contender: Callable[[Problem], Points]) -> set[str]:
-    """Return the settings that no other setting dominates on held-out training rows."""
+    """Return the settings that no other setting dominates on held-out training rows; see `identities`."""
     found: dict[str, list[tuple[float, float]]] = {}
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=problem.seed)
     for train, held_out in folds.split(problem.X, problem.y):
         X, y = problem.X, problem.y
         part = replace(problem, X=X[train], y=y[train], X_test=X[held_out], y_test=y[held_out])
-        for point in contender(part):
-            found.setdefault(identity(point["setting"]), []).append((point["spend"], point["accuracy"]))
+        points = list(contender(part))
+        for name, point in zip(identities([each["setting"] for each in points]), points, strict=True):
+            found.setdefault(name, []).append((point["spend"], point["accuracy"]))
     complete = {name: np.mean(points, axis=0) for name, points in found.items() if len(points) == N_FOLDS}
     if not complete:
         return set(found)

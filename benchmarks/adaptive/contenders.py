@@ -4,13 +4,14 @@ from collections.abc import Callable
 from functools import partial
 
 from benchmarks.adaptive.boosted_sets import cegb_coupled, cegb_lazy, fixed_sets, full_model
+from benchmarks.adaptive.choice import ADAPTIVE
 from benchmarks.adaptive.methods import adaptive, by_name, greedy_miser
 from benchmarks.adaptive.points import Points
 from benchmarks.adaptive.problems import Problem
 from thrifty.tuning.methods import METHODS
 from thrifty.tuning.problem import Task
 
-FULL, STATIC, ADAPTIVE = "full", "fixed-sets", "thrifty"
+FULL, STATIC = "full", "fixed-sets"
 BOOSTED: dict[str, Callable[[Problem], Points]] = {
     FULL: full_model,
     STATIC: fixed_sets,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.adaptive.choice import identity
+from benchmarks.adaptive.choice import identities
 from benchmarks.adaptive.contenders import FULL
 from benchmarks.adaptive.measure import QUARTER, Curve
 from benchmarks.adaptive.points import Point
@@ -35,14 +35,15 @@ def pooled_area(results: Results, problem: str, method: str) -> float:
         for same in _matched_points(found)
     ]
     majority = float(np.mean([result["majority"] for result in found]))
-    return Curve.of({**found[0], "points": points, "n_train": np.inf, "majority": majority}).area()
+    pooled = {**found[0], "points": points, "majority": majority}
+    return Curve.of(pooled, is_chosen=False).area()
 
 
 def _matched_points(found: list[Result]) -> list[tuple[Point, ...]]:
     """Return the points of all seeds by position if all have as many, else those whose settings all seeds have."""
     if len({len(result["points"]) for result in found}) == 1:
         return list(zip(*(result["points"] for result in found), strict=True))
-    by_setting = [dict(zip(map(identity, each["settings"]), each["points"], strict=True)) for each in found]
+    by_setting = [dict(zip(identities(each["settings"]), each["points"], strict=True)) for each in found]
     common = [setting for setting in by_setting[0] if all(setting in each for each in by_setting)]
     return [tuple(each[setting] for each in by_setting) for setting in common]
 

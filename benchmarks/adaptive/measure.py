@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.adaptive.choice import FEW_ROWS
+from benchmarks.adaptive.choice import ADAPTIVE, FEW_ROWS
 from benchmarks.adaptive.results import Result
 from thrifty.metrics import CostCurve
 
@@ -30,19 +30,25 @@ class Curve:
     total: float
 
     @classmethod
-    def of(cls, result: Result, score: str = "accuracy") -> "Curve":
-        """Return the curve of a result; the points without the score are left out."""
+    def of(cls, result: Result, score: str = "accuracy", *, is_chosen: bool = True) -> "Curve":
+        """Return the curve of a result; the points without the score are left out.
+
+        On small problems the points are those whose settings were chosen on training rows, unless `is_chosen` is False.
+        A run that ended early has no such choice, and keeps its best points on the test rows.
+        """
         start = result["majority"] if score == "accuracy" else 0.5
-        if (chosen := _chosen(result)) is not None:
-            points = [
-                (point["spend"], point[score]) for point, counts in zip(result["points"], chosen, strict=True) if counts
-            ]
-            spends, scores = np.array(sorted([(0.0, start), *points])).T
-            return cls(spends, scores, result["total"])
-        points = [(point["spend"], point[score]) for point in result["points"] if score in point]
-        all_points = CostCurve(*np.array([(0.0, start), *points]).T)
-        corners = all_points.frontier
-        return cls(all_points.spend[corners], all_points.score[corners], result["total"])
+        counts = _chosen(result) if is_chosen else None
+        marks = [True] * len(result["points"]) if counts is None else counts
+        points = [
+            (point["spend"], point[score])
+            for point, mark in zip(result["points"], marks, strict=True)
+            if mark and score in point
+        ]
+        spends, scores = np.array(sorted([(0.0, start), *points])).T
+        if counts is None:
+            corners = CostCurve(spends, scores).frontier
+            spends, scores = spends[corners], scores[corners]
+        return cls(spends, scores, result["total"])
 
     def at(self, spend: float) -> float:
         """Return the score at a mean spend."""
@@ -68,12 +74,12 @@ class Curve:
 
 
 def _chosen(result: Result) -> list[bool] | None:
-    """Return which points of a small problem count; None on other problems."""
+    """Return which points count; None if those count that no other dominates on the test rows."""
     if result["n_train"] >= FEW_ROWS:
         return None
-    if result.get("chosen") is not None:
-        return result["chosen"]
-    return ["budget" not in setting for setting in result["settings"]]  # all operating points of the adaptive model
+    if result["method"] == ADAPTIVE:
+        return ["budget" not in setting for setting in result["settings"]]  # all operating points
+    return result.get("chosen")
 
 
 def mean_and_error(values: list[float]) -> tuple[float, float]:

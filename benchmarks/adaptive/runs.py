@@ -9,7 +9,7 @@ from pathlib import Path
 from time import process_time
 
 import thrifty
-from benchmarks.adaptive.choice import chosen_settings, identity, is_small
+from benchmarks.adaptive.choice import chosen_settings, identities, is_small
 from benchmarks.adaptive.contenders import ADAPTIVE, CONTENDERS, FULL, OTHERS, serves
 from benchmarks.adaptive.problems import ADAPTIVE_ONLY, BIG, FIRST_SEEDS, Problem, load
 from benchmarks.adaptive.results import Key, Result, Results
@@ -70,7 +70,7 @@ def run(problem: Problem, method: str, limit: float) -> Result:
         "seed": problem.seed,
         "method": method,
         "settings": settings,
-        "chosen": None if chosen is None else [identity(each) in chosen for each in settings],
+        "chosen": None if chosen is None else [name in chosen for name in identities(settings)],
         "points": points,
         "seconds": round(process_time() - start, 2),
         "error": error,

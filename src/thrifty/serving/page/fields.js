@@ -78,11 +78,20 @@ class TypedField extends Field {
     const text = this.input.value.trim();
     if (!text) return void this.refuse("Type a value, or say that the test is not available.");
     if (!this.isNumber) return text;
-    const value = Number(/^[^.]*,[^.,]*$/.test(text) ? text.replace(",", ".") : text);
+    const value = numberOf(text);
     return Number.isFinite(value)
       ? value
       : void this.refuse(`"${text}" is not a number. Type a number such as 12 or 3.5.`);
   }
+}
+
+/**
+ * Return the number that a text stands for, NaN if it is none.
+ * A comma may stand for the decimal point, but not before three digits: "1,000" is a thousand to some readers.
+ */
+export function numberOf(text) {
+  if (/,\d{3}$/.test(text)) return NaN;
+  return Number(/^[^.]*,[^.,]*$/.test(text) ? text.replace(",", ".") : text);
 }
 
 /** A few levels, all in view. */

@@ -92,10 +92,10 @@ export class Start {
 
   /** Return the limit, null if there is none, or undefined after saying what is wrong. */
   #readCap() {
-    const text = this.cap.input.value.trim().replace(",", ".");
-    const cap = text === "" ? null : Number(text);
+    const text = this.cap.input.value.trim();
+    const cap = text === "" ? null : numberOf(text);
     const isGood = cap === null || (Number.isFinite(cap) && cap >= 0);
-    this.cap.wrong.textContent = isGood ? "" : "Type a number of at least 0, or leave it empty.";
+    this.cap.wrong.textContent = isGood ? "" : "Type a number of at least 0, such as 1000 or 3.5, or leave it empty.";
     this.cap.input.removeAttribute("aria-invalid");
     if (isGood) return cap;
     this.cap.input.setAttribute("aria-invalid", "true");
