@@ -206,3 +206,20 @@ def test_tokens_are_read_from_a_file_and_checked(tmp_path):
         path.write_text(content, encoding="utf-8")
         with pytest.raises(ValueError, match=sentence):
             Tokens.read(str(path))
+
+
+def test_a_token_file_that_is_not_text_or_not_there_is_named(tmp_path):
+    path = tmp_path / "tokens.txt"
+    with pytest.raises(ValueError, match=r"--token-file .*tokens.txt: the file cannot be read \(no such file"):
+        Tokens.read(str(path))
+    path.write_bytes(b"\x93\xff" * 20)
+    with pytest.raises(ValueError, match=r"--token-file .*tokens.txt: the file is not text in UTF-8"):
+        Tokens.read(str(path))
+
+
+def test_tokens_of_files_that_were_written_on_windows(tmp_path):
+    path = tmp_path / "tokens.txt"
+    path.write_bytes(b"\xef\xbb\xbf0123456789abcdef\r\nfedcba9876543210\r\n")
+    tokens = Tokens.read(str(path))
+    assert tokens.owner(b"Bearer 0123456789abcdef")
+    assert tokens.owner(b"Bearer fedcba9876543210")
