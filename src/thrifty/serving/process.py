@@ -98,7 +98,7 @@ def _refuse_numbers(settings: Settings) -> None:
         raise ValueError(f"--deadline is {settings.deadline}; expected a finite number of seconds above 0.")
     if not settings.session_seconds <= MAX_SESSION_SECONDS:
         raise ValueError(
-            f"--session-seconds is {settings.session_seconds}; expected at most {MAX_SESSION_SECONDS:,}, which is a year."
+            f"--session-seconds is {settings.session_seconds}; expected at most {MAX_SESSION_SECONDS:,} (a year)."
         )
 
 
