@@ -1,5 +1,6 @@
 """What every request passes: tokens, hosts, types and sizes of bodies. Every reply has security headers."""
 
+import gzip
 import json
 
 import httpx
@@ -126,6 +127,20 @@ def test_every_reply_has_security_headers(on_tree, path):
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert "server" not in headers
+
+
+def test_a_compressed_body_is_refused_with_the_reason(on_tree):
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    reply = on_tree.post("/sessions", content=gzip.compress(b"{}"), headers=headers)
+    assert "the content encoding is 'gzip'; bodies must not be compressed." in problem(reply, 415)
+    assert on_tree.post("/sessions", json={}, headers={"Content-Encoding": "identity"}).status_code == 201
+
+
+@pytest.mark.parametrize("key", [None, True, 3.0, [1], "x" * 1001])
+def test_a_key_is_an_integer_or_a_text(on_tree, key):
+    detail = problem(on_tree.post("/predict", json={"key": key}), 422)
+    assert detail.startswith("key is ")
+    assert detail.endswith("; expected an integer, or a text of at most 1,000 characters.")
 
 
 BODIES = [
