@@ -89,7 +89,7 @@ class Client:
     def __init__(self, base_url: str, token: str | None = None, *, timeout: float = 30.0, retries: int = 5):
         self._httpx = _httpx()
         self._url, self._retries = base_url.rstrip("/"), retries
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        headers = {} if token is None else {"Authorization": f"Bearer {_checked(token)}"}
         self._http: httpx.Client = self._httpx.Client(base_url=self._url, headers=headers, timeout=timeout)
 
     def predict(self, key: Any, cap: float | None = None) -> Result:
@@ -191,6 +191,9 @@ class Client:
 
     def _post(self, path: str, body: dict[str, Any], *, harmless: bool = True) -> Any:
         known = {name: value for name, value in body.items() if value is not None}
+        for name in ("cap", "budget"):
+            if isinstance(limit := known.get(name), float) and not math.isfinite(limit):
+                raise ValueError(f"Client: {name} is {limit}; expected a finite number of at least 0.")
         return self._reply("POST", path, json=known, harmless=harmless).json()
 
     def _reply(self, method: str, path: str, *, harmless: bool = True, **options: Any) -> httpx.Response:
@@ -267,6 +270,14 @@ def _sent(feature: Feature, value: Any) -> Any:
     if isinstance(value, float) and math.isinf(value):
         raise refusal(feature, value, "a finite number")
     return plain(value)
+
+
+def _checked(token: str) -> str:
+    """Return a token without the line end of the file that it was read from."""
+    token = token.strip()
+    if not (token.isascii() and token.isprintable()):
+        raise ValueError("Client: token is not valid; expected ASCII characters. Pass a line of the file of tokens.")
+    return token
 
 
 def _unreachable(url: str, error: Exception) -> ServiceError:

@@ -108,6 +108,21 @@ def test_tokens_are_sent(guarded):
     assert caught.value.status == 401
 
 
+def test_a_token_may_end_with_a_line_end(guarded):
+    with Client(guarded.server.address, f"{TOKENS[0]}\n") as client:
+        client.session().end()
+    with pytest.raises(ValueError, match="Client: token is not valid; expected ASCII characters"):
+        Client(guarded.server.address, "tökén-of-the-tests")
+
+
+def test_limits_that_are_not_finite_are_refused():
+    with Client("http://127.0.0.1:9") as nobody:
+        with pytest.raises(ValueError, match="Client: cap is nan; expected a finite number of at least 0"):
+            nobody.session(cap=math.nan)
+        with pytest.raises(ValueError, match="Client: budget is inf"):
+            nobody.predict_rows([], budget=math.inf)
+
+
 def test_a_service_that_is_not_there(client):
     with Client("http://127.0.0.1:9", retries=1) as nobody, pytest.raises(ServiceError, match="cannot be reached"):
         nobody.session()

@@ -1,5 +1,6 @@
 """What every request passes: tokens, hosts, types and sizes of bodies. Every reply has security headers."""
 
+import gzip
 import json
 
 import httpx
@@ -128,6 +129,20 @@ def test_every_reply_has_security_headers(on_tree, path):
     assert "server" not in headers
 
 
+def test_a_compressed_body_is_refused_with_the_reason(on_tree):
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    reply = on_tree.post("/sessions", content=gzip.compress(b"{}"), headers=headers)
+    assert "the content encoding is 'gzip'; bodies must not be compressed." in problem(reply, 415)
+    assert on_tree.post("/sessions", json={}, headers={"Content-Encoding": "identity"}).status_code == 201
+
+
+@pytest.mark.parametrize("key", [None, True, 3.0, [1], "x" * 1001])
+def test_a_key_is_an_integer_or_a_text(on_tree, key):
+    detail = problem(on_tree.post("/predict", json={"key": key}), 422)
+    assert detail.startswith("key is ")
+    assert detail.endswith("; expected an integer, or a text of at most 1,000 characters.")
+
+
 BODIES = [
     (b"", 400, "not valid JSON"),
     (b"{", 400, "not valid JSON"),
@@ -206,3 +221,20 @@ def test_tokens_are_read_from_a_file_and_checked(tmp_path):
         path.write_text(content, encoding="utf-8")
         with pytest.raises(ValueError, match=sentence):
             Tokens.read(str(path))
+
+
+def test_a_token_file_that_is_not_text_or_not_there_is_named(tmp_path):
+    path = tmp_path / "tokens.txt"
+    with pytest.raises(ValueError, match=r"--token-file .*tokens.txt: the file cannot be read \(no such file"):
+        Tokens.read(str(path))
+    path.write_bytes(b"\x93\xff" * 20)
+    with pytest.raises(ValueError, match=r"--token-file .*tokens.txt: the file is not text in UTF-8"):
+        Tokens.read(str(path))
+
+
+def test_tokens_of_files_that_were_written_on_windows(tmp_path):
+    path = tmp_path / "tokens.txt"
+    path.write_bytes(b"\xef\xbb\xbf0123456789abcdef\r\nfedcba9876543210\r\n")
+    tokens = Tokens.read(str(path))
+    assert tokens.owner(b"Bearer 0123456789abcdef")
+    assert tokens.owner(b"Bearer fedcba9876543210")

@@ -62,6 +62,14 @@ def test_what_cannot_be_served_is_refused_in_one_line(files, tmp_path):
     assert "the file cannot be used" in refused(model, "--store", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--cap", "inf"), ("--deadline", "-1"), ("--deadline", "nan"), ("--session-seconds", "inf")],
+)
+def test_numbers_that_would_fail_later_are_refused_at_the_start(files, option, value):
+    assert f"{option} is {float(value)}; expected" in refused(files / "tree.thrifty", option, value)
+
+
 def test_a_port_that_is_taken_is_refused(files, on_tree):
     line = refused(files / "tree.thrifty", "--port", on_tree.server.port)
     assert f"--port {on_tree.server.port} cannot be listened at" in line

@@ -50,8 +50,8 @@ def test_no_rows(on_tree):
     ("change", "sentence"),
     [
         ({"agee": 1.0}, "row {last} has 'agee', which is not a column of the model."),
-        ({"age": "old"}, "feature 'age' was observed as 'old'; expected a finite number, or null"),
-        ({"age": 10**400}, "expected a finite number, or null"),
+        ({"age": "old"}, "row {last}: 'age' is 'old'; expected a finite number, or null if it is unavailable."),
+        ({"age": 10**400}, "row {last}: 'age' is a number of 1329 bits; expected a finite number, or null"),
     ],
 )
 def test_wrong_values_are_refused(on_tree, heart, n, change, sentence):
@@ -80,4 +80,5 @@ def test_unreadable_cells_of_mixed_columns(on_rent, n):
     refused = on_rent.post("/predict/rows", json={"rows": [row] * n})
     assert refused.status_code == 422
     assert "'many'" in refused.json()["detail"]
-    assert "expected a finite number" in refused.json()["detail"]
+    assert "row 0" in refused.json()["detail"]
+    assert refused.json()["detail"].endswith("expected a finite number, or null if it is unavailable.")

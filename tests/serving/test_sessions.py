@@ -118,6 +118,8 @@ def test_other_values_or_another_step_are_a_conflict(on_tree, heart):
     later = on_tree.post(f"/sessions/{start['id']}", json={"step": 7, "values": {}})
     assert later.status_code == 409
     assert "step is 7, but the session waits for step 1" in later.json()["detail"]
+    huge = on_tree.post(f"/sessions/{start['id']}", json={"step": 10**400, "values": {}})
+    assert "step is a number of 1329 bits, but the session waits for step 1" in huge.json()["detail"]
 
 
 def test_an_ended_session_takes_no_more_answers(on_tree, heart):

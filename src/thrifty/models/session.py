@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from thrifty.exceptions import SessionError
+from thrifty.stored.medium import shown
 
 Feature = str | int
 
@@ -197,7 +198,7 @@ def read_number(value: Any) -> float:
 
 def refusal(feature: Feature, value: Any, expected: str) -> SessionError:
     """Return the error about an observed value that is not valid."""
-    return SessionError(f"feature {feature!r} was observed as {value!r}; expected {expected}, or None.")
+    return SessionError(f"feature {feature!r} was observed as {shown(value)}; expected {expected}, or None.")
 
 
 def drive(session: Session, fetch: Callable[[Any], Any]) -> Stop:

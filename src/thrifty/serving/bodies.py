@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 MAX_TEXT = 1_000  # characters of a value or of a name
+ONE_KEY = f"an integer, or a text of at most {MAX_TEXT:,} characters"
 ONE_VALUE = f"a finite number, a text of at most {MAX_TEXT:,} characters, true, false or null"
 
 
@@ -21,8 +22,17 @@ def _one_value(value: Any) -> Any:
     return value
 
 
+def _one_key(value: Any) -> Any:
+    valid = len(value) <= MAX_TEXT if isinstance(value, str) else isinstance(value, int) and not isinstance(value, bool)
+    if not valid:
+        raise ValueError(ONE_KEY)
+    return value
+
+
 TYPES = [{"type": "number"}, {"type": "string", "maxLength": MAX_TEXT}, {"type": "boolean"}, {"type": "null"}]
 Value = Annotated[Any, PlainValidator(_one_value), WithJsonSchema({"anyOf": TYPES})]
+KEY_TYPES = [{"type": "integer"}, {"type": "string", "maxLength": MAX_TEXT}]
+Key = Annotated[Any, PlainValidator(_one_key), WithJsonSchema({"anyOf": KEY_TYPES})]
 Name = Annotated[str, Field(max_length=MAX_TEXT)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Values = dict[Name, Value]
@@ -37,7 +47,7 @@ class Body(BaseModel):
 class ByKey(Body):
     """A row to predict from the sources of the service."""
 
-    key: Annotated[int | Name, Field(description="What sources know the row by.")]
+    key: Annotated[Key, Field(description="What sources know the row by.")]
     cap: Annotated[Amount | None, Field(description="Hard limit on the spend of the row.")] = None
 
 

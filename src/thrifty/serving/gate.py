@@ -70,8 +70,11 @@ class Gate:
         """Remember who makes the request; raise RefusedError if it must not go on."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         scope["client_of_service"] = self._client(scope, headers)
-        if scope["method"] in WITH_BODY and headers.get(b"content-type") != JSON:
-            _refuse_other_type(headers.get(b"content-type", b""))
+        if scope["method"] in WITH_BODY:
+            if headers.get(b"content-type") != JSON:
+                _refuse_other_type(headers.get(b"content-type", b""))
+            if b"content-encoding" in headers:
+                _refuse_compressed(headers[b"content-encoding"])
         _refuse_length(headers.get(b"content-length", b"0"), self._max_bytes)
 
     def _client(self, scope: Scope, headers: dict[bytes, bytes]) -> Client:
@@ -145,6 +148,12 @@ def _refuse_other_type(given: bytes) -> None:
     if media_type.strip() != JSON or charset.strip() not in (b"", b"charset=utf-8"):
         text = given[:100].decode("latin-1")
         raise RefusedError(415, f"the content type is {text!r}; expected 'application/json'. Send JSON in UTF-8.")
+
+
+def _refuse_compressed(given: bytes) -> None:
+    if given.strip().lower() not in (b"", b"identity"):
+        text = given[:100].decode("latin-1")
+        raise RefusedError(415, f"the content encoding is {text!r}; bodies must not be compressed. Send plain JSON.")
 
 
 def _refuse_length(given: bytes, max_bytes: int) -> None:

@@ -54,8 +54,8 @@ def refusing(status: int = 422) -> Iterator[None]:
     try:
         yield
     except (ThriftyError, ValueError) as error:
-        in_json = str(error).replace(", or None.", ", or null if it is unavailable.")
-        raise RefusedError(status, in_json) from error
+        text = str(error).replace(", or None.", ", or None if it is unavailable.")
+        raise RefusedError(status, text.replace(", or None if it", ", or null if it")) from error
 
 
 def answer_errors(app: FastAPI) -> None:

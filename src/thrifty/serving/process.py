@@ -1,5 +1,6 @@
 """The process of the service: its socket, and one or more workers that answer at it."""
 
+import math
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from thrifty.serving.tokens import Tokens
 VARIABLE = "THRIFTY_SERVE"  # how workers get the settings
 BACKLOG = 2048
 SECONDS_TO_START = 60  # a worker that does not answer its supervisor for so long is replaced
+MAX_SESSION_SECONDS = 366 * 24 * 3600
 SECONDS_TO_FINISH = 30  # that requests in flight have when the service ends
 
 
@@ -77,7 +79,8 @@ def refuse_open_to_others(settings: Settings, host: str) -> None:
 
 
 def refuse_unusable(settings: Settings) -> None:
-    """Raise an error if a file cannot be used, before workers are started."""
+    """Raise an error if a number or a file cannot be used, before workers are started."""
+    _refuse_numbers(settings)
     Tokens.read(settings.token_file)
     SessionStore.open(settings).close()
     served = ServedModel.open(settings.model, read_key(settings.key_file), settings.cap, settings.examples)
@@ -86,6 +89,17 @@ def refuse_unusable(settings: Settings) -> None:
         catalog.refuse_incomplete(served.model)
         for source in catalog:
             source.close()
+
+
+def _refuse_numbers(settings: Settings) -> None:
+    if settings.cap == math.inf:
+        raise ValueError("--cap is inf; expected a finite limit on each row's spend. Leave it out for no limit.")
+    if settings.deadline is not None and not 0 < settings.deadline < math.inf:
+        raise ValueError(f"--deadline is {settings.deadline}; expected a finite number of seconds above 0.")
+    if not settings.session_seconds <= MAX_SESSION_SECONDS:
+        raise ValueError(
+            f"--session-seconds is {settings.session_seconds}; expected at most {MAX_SESSION_SECONDS:,} (a year)."
+        )
 
 
 @contextmanager

@@ -8,12 +8,12 @@ import pandas as pd
 
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.base import BudgetedEstimator
-from thrifty.models.session import refusal
 from thrifty.models.tables.fields import EXPECTED, NUMBER, Field
 from thrifty.models.tables.reading import ReadTable
 from thrifty.models.tables.table_model import TableModel
 from thrifty.runtime.trace import plain
 from thrifty.serving.served_model import ServedModel
+from thrifty.stored.medium import shown
 
 FEW = 8  # rows that are faster cell by cell than as a table
 EXACT = 2**53  # whole numbers up to this one are exact as floats
@@ -47,7 +47,8 @@ def _acquire_cells(
     bought = model._acquire_checked(ReadTable(cells, []) if isinstance(model, TableModel) else cells, cap)
     for (number, name), value in unreadable.items():
         if bought.acquired[number, list(fields).index(name)]:
-            raise refusal(name, value, EXPECTED[fields[name].kind])
+            expected = EXPECTED[fields[name].kind]
+            raise ValueError(f"row {number}: {name!r} is {shown(value)}; expected {expected}, or None.")
     return bought
 
 

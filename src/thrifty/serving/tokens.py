@@ -31,13 +31,10 @@ class Tokens:
         """Read tokens from a file, one per line; lines that begin with # are comments."""
         if path is None:
             return cls()
-        try:
-            lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
-        except UnicodeDecodeError as error:
-            raise ValueError(f"--token-file {path}: the file is not in UTF-8. Write one token per line.") from error
+        lines = [line.strip() for line in _text(path).splitlines()]
         tokens = [line for line in lines if line and not line.startswith("#")]
         for number, token in enumerate(tokens, start=1):
-            if len(token) < MIN_LENGTH or not token.isascii() or " " in token:
+            if len(token) < MIN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
                 raise ValueError(
                     f"--token-file {path}: token {number} is not valid; expected at least {MIN_LENGTH} ASCII "
                     "characters without spaces. Make one: python -c 'import secrets; print(secrets.token_urlsafe())'"
@@ -57,3 +54,13 @@ class Tokens:
             if hmac.compare_digest(token, given):
                 found = owner
         return found
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ValueError(f"--token-file {path}: the file cannot be read ({reason}). Check the path.") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"--token-file {path}: the file is not text in UTF-8. Write one token per line.") from error

@@ -11,6 +11,7 @@ from thrifty.serving.served_model import ServedModel
 from thrifty.serving.sessions.live import LiveSession
 from thrifty.serving.sessions.record import Client, Record
 from thrifty.serving.sessions.store import SessionStore, TooManySessionsError
+from thrifty.stored.medium import shown
 
 ID_BYTES = 16
 MAX_LIVE = 2_000  # sessions that a worker keeps, so that a step does not replay all steps before it
@@ -103,7 +104,8 @@ class Sessions:
         if step != record.step:
             raise RefusedError(
                 409,
-                f"step is {step}, but the session waits for step {record.step}. GET the session, and go on from there.",
+                f"step is {shown(step)}, but the session waits for step {record.step}. GET the session, and go on from "
+                "there.",
             )
 
     def _at(self, record: Record) -> LiveSession:
