@@ -1,7 +1,9 @@
 """The descriptions: the model, the frontier, health and metrics; and predictions by key."""
 
+import httpx
 import pytest
 
+from serving.started import started
 from thrifty import BudgetSearchCV, Engine, save
 from thrifty.runtime import FrameSource
 
@@ -116,3 +118,18 @@ def test_metrics_count_requests_rows_and_sessions(on_tree):
     assert total(after, started_sessions) == total(before, started_sessions) + 1
     assert all("worker=" in name for name in after)
     assert not any("/x/x" in name for name in after)
+
+
+def test_the_text_of_an_error_of_a_source_stays_in_the_log(files, heart, tmp_path):
+    (tmp_path / "failing.py").write_text(
+        "from thrifty import source\n"
+        f"@source(provides={list(heart.X)!r})\n"
+        "def record(key):\n"
+        "    raise OSError('postgres://user:secret@host')\n"
+    )
+    with started(files / "tree.thrifty", "--sources", tmp_path / "failing.py") as server:
+        reply = httpx.post(f"{server.address}/predict", json={"key": 3}, timeout=30)
+    assert reply.status_code == 200
+    assert reply.json()["degraded"] is True
+    assert "secret" not in reply.text
+    assert reply.json()["steps"][0]["calls"][0]["error"] == "failed; the log of the service says more"

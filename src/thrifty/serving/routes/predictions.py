@@ -1,5 +1,8 @@
 """Predictions: by key from sources, or of rows with given values."""
 
+import logging
+from typing import Any
+
 import anyio
 from anyio import CapacityLimiter
 from fastapi import FastAPI, Request
@@ -44,4 +47,13 @@ def add_predictions(app: FastAPI, service: Service) -> None:
             )
         with refusing():
             cap = service.served.limited(body.cap)
-        return Reply((await service.engine.apredict(body.key, cap)).as_dict())
+        result = await service.engine.apredict(body.key, cap)
+        return Reply(_without_error_texts(result.as_dict()))
+
+
+def _without_error_texts(result: dict[str, Any]) -> dict[str, Any]:
+    """Log the errors of sources, and leave their texts out: they can show queries, addresses or secrets."""
+    for call in (call for step in result["steps"] for call in step["calls"] if call["error"]):
+        logging.getLogger("thrifty").warning("source %s: %s: %s", call["source"], call["outcome"], call["error"])
+        call["error"] = f"{call['outcome']}; the log of the service says more"
+    return result
