@@ -2,7 +2,7 @@
 
 import { BudgetChooser } from "./budget.js";
 import { h, newId } from "./dom.js";
-import { fieldFor } from "./fields.js";
+import { fieldFor, numberOf } from "./fields.js";
 import { amount } from "./words.js";
 
 const OWN = "A new case";
