@@ -18,6 +18,7 @@ from serving.driven import answer, finish
 from serving.http_load import Connection
 from serving.started import started, wait_until_ready
 
+SECONDS_TO_COMPILE = 150  # at most, on a busy machine
 SLOW = """
 import time
 from thrifty.datasets import load_heart
@@ -112,13 +113,14 @@ def two_workers(files):
 
 def workers_of(server):
     """Return the processes that answer, by their numbers in the metrics; wait until there are two."""
-    found, until = set(), time.monotonic() + 30
+    found, until = set(), time.monotonic() + SECONDS_TO_COMPILE
     while time.monotonic() < until:  # a worker takes requests when its kernels are compiled
         with urlopen(f"{server.address}/metrics") as reply:
             text = reply.read().decode()
         found.add(int(re.search(r'worker="(\d+)"', text)[1]))
         if len(found) == 2:
             break
+        time.sleep(0.05)
     return found
 
 
@@ -138,11 +140,17 @@ def test_any_worker_serves_any_session(two_workers, heart):
     assert seen == {"absent", "present"}
 
 
+def kill_busiest(workers):
+    """Kill the worker with most connections: the other one may have none."""
+    busiest = max(workers, key=lambda pid: len(psutil.Process(pid).net_connections("tcp")))
+    os.kill(busiest, signal.SIGKILL)
+
+
 def test_sessions_survive_a_worker_that_is_killed_under_load(two_workers, adaptive, heart):
     """Every session goes on, and an answer that is sent again is charged once."""
     rows, n_retries = heart.rows[:60], 0
     before = workers_of(two_workers)
-    killed = threading.Timer(1.0, os.kill, (min(before), signal.SIGKILL))
+    killed = threading.Timer(1.0, kill_busiest, (before,))
     until = time.monotonic() + 4
 
     async def patient(connection, *request):
@@ -182,9 +190,9 @@ def test_sessions_survive_a_worker_that_is_killed_under_load(two_workers, adapti
     killed.join()
     wait_until_ready(two_workers)
     assert n_retries > 0
-    deadline = time.monotonic() + 20
-    while (after := workers_of(two_workers)) == before or len(after) < 2:
-        assert time.monotonic() < deadline
+    after = workers_of(two_workers)
+    assert len(after) == 2
+    assert after != before
     assert len(after & before) == 1
     with httpx.Client(base_url=two_workers.address) as http:
         assert finish(http, heart.rows[3])[-1]["status"] == "done"
