@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from thrifty.models.adaptive.gains import Gains, fit_gains, no_gains, restricted
 from thrifty.models.adaptive.lookahead import best_first_group
 from thrifty.models.adaptive.order import default_order
 from thrifty.models.adaptive.policy import MaskedPredictor, PurchasePolicy, position_among
-from thrifty.models.adaptive.predictor import FoldPredictor, Phase, fit_predictor, fit_predictors
+from thrifty.models.adaptive.predictor import FoldPredictor, MaskedCopies, Phase, fit_predictor, fit_predictors
 from thrifty.models.adaptive.simulation import Walks, walk
 from thrifty.models.adaptive.states import copies_along_order, copies_on_policy, explored
 from thrifty.models.adaptive.stopping import Stopped, default_cost_weights, fit_stops, stops_of
@@ -173,17 +174,8 @@ class Learner:
 
     def _default(self, order: np.ndarray, before: Attempt | None = None) -> Attempt:
         """Return the policy that follows a default order; an attempt before it decides about linear starts."""
-        rows, settings = self.rows, self.settings
-        phases = [
-            Phase(
-                copies_along_order(rows, order, stages, settings.n_copies, settings.n_bags),
-                last_count,
-                plan,
-                None if before is None else before.phases[k].is_linear,
-            )
-            for k, (stages, last_count, plan) in enumerate(self._phases())
-        ]
-        return self._attempt(phases, no_gains(rows), Route(order, np.empty(0, dtype=np.int64)))
+        phases = self._phases_of(partial(copies_along_order, self.rows, order), before)
+        return self._attempt(phases, no_gains(self.rows), Route(order, np.empty(0, dtype=np.int64)))
 
     def _reordered(self, attempt: Attempt) -> Attempt | None:
         """Return the policy that follows a default order by forward selection; None if it would not differ."""
@@ -195,7 +187,7 @@ class Learner:
 
     def _improved(self, attempt: Attempt) -> Attempt | None:
         """Return the policy that buys by expected gains; None if it would not differ."""
-        rows, settings = self.rows, self.settings
+        rows = self.rows
         row, bought = self._states(attempt)
         gains, worthwhile = fit_gains(rows, self._policies(attempt), self.groups, row, bought)
         self.advance("gains")
@@ -210,16 +202,16 @@ class Learner:
         else:
             route = route._replace(first=np.array([group], dtype=np.int64))
         policies = self._policies(attempt, gains, route)
-        phases = [
-            Phase(
-                copies_on_policy(rows, policies, route.order, stages, settings.n_copies, settings.n_bags),
-                last_count,
-                plan,
-                before.is_linear,
-            )
-            for (stages, last_count, plan), before in zip(self._phases(), attempt.phases, strict=True)
-        ]
+        phases = self._phases_of(partial(copies_on_policy, rows, policies, route.order), attempt)
         return self._attempt(phases, gains, route)
+
+    def _phases_of(self, copies: Callable[..., MaskedCopies], before: Attempt | None) -> list[Phase]:
+        """Return the phases with their copies; an attempt before, if there was one, decides about linear starts."""
+        n_copies, n_bags = self.settings.n_copies, self.settings.n_bags
+        return [
+            Phase(copies(stages, n_copies, n_bags), last_count, plan, before.phases[k].is_linear if before else None)
+            for k, (stages, last_count, plan) in enumerate(self._phases())
+        ]
 
     def _phases(self) -> list[tuple[tuple[int, int], int, Plan]]:
         """Return the phases of the predictor: which stages copies are from, the largest number of groups, and the plan.

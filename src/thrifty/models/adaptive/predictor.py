@@ -89,7 +89,8 @@ def fit_predictors(rows: TrainingRows, phases: list[Phase]) -> tuple[list[FoldPr
     fitted, decided = [], []
     for phase in phases:
         starts = (False, True) if phase.is_linear is None else (phase.is_linear,)
-        of_start = {is_linear: _fit_folds(rows, phase, is_linear) for is_linear in starts}
+        codes = rows.masked_codes(phase.copies.row, phase.copies.bought)
+        of_start = {is_linear: _fit_folds(rows, codes, phase, is_linear) for is_linear in starts}
         best = min(starts, key=lambda is_linear: np.mean([each.loss for each in of_start[is_linear]]))
         fitted.append(of_start[best])
         decided.append(phase._replace(is_linear=best))
@@ -108,9 +109,9 @@ def fit_predictor(rows: TrainingRows, phases: list[Phase], n_rounds: np.ndarray)
     return _joined(rows, parts, phases)
 
 
-def _fit_folds(rows: TrainingRows, phase: Phase, is_linear: bool) -> list[PhasePredictor]:
+def _fit_folds(rows: TrainingRows, codes: Codes, phase: Phase, is_linear: bool) -> list[PhasePredictor]:
     """Fit a phase once for each fold, on the copies of the rows of the other folds."""
-    codes, fold = rows.masked_codes(phase.copies.row, phase.copies.bought), rows.fold[phase.copies.row]
+    fold = rows.fold[phase.copies.row]
     return [_fit_part(rows, codes, phase, fold != k, is_linear) for k in range(rows.n_folds)]
 
 
