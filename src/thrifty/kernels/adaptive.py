@@ -2,8 +2,8 @@
 
 A row is a `State`. It starts with nothing (`begin`). Each stage chooses a group of columns (`decide`), pays for it
 (`pay_stage`) and reads its values (`read_groups`). Batches, sessions and simulated training rows call the same
-functions, so that they agree to the last bit. Functions that every purchase calls are inlined: passing all arrays of
-a policy takes longer than most of them run.
+functions, so that they agree to the last bit. Passing all arrays of a policy takes longer than most of the functions
+run: those that every purchase calls are inlined, and Python calls one function for each step of a session.
 
     d    columns, sorted by group    G    groups of columns that are bought together    S    stages
     s    scores of the predictor     C    candidates: groups that may be bought out of the default order
@@ -485,6 +485,38 @@ def advantage(stops, column, share, state):
         low += value[leaf, column]
         high += value[leaf, column + 1]
     return (1.0 - share) * low + share * high
+
+
+# A row that is not known yet: a session
+
+
+@njit(cache=True, nogil=True)
+def start_row(policy):
+    """Return the state of a new row, and how many groups are planned: those that are free."""
+    state = new_state(policy)
+    begin(policy, state)
+    return state, pay_free(policy, state, 0)
+
+
+@njit(cache=True, nogil=True)
+def go_on(policy, stops, column, share, cap, state, n_planned, row):
+    """Read the planned groups, decide what to buy next, and pay for it.
+
+    Return the group as `decide` does, the expected advantage of going on, the expected gain of the group, and how many
+    groups are planned now.
+    """
+    read_groups(policy, state, n_planned, row)
+    if state.counts[2] == policy.n_at_stage.size:
+        return NOTHING, 0.0, 0.0, 0
+    group, going_on = decide(policy, stops, column, share, cap, state)
+    if group < 0:
+        return group, going_on, 0.0, 0
+    if policy.candidates.size:
+        gain = state.values[state.values.size - 2]
+    else:  # the group was chosen without it
+        expect_gains(policy, state)
+        gain = state.gains[0]
+    return group, going_on, gain, pay_stage(policy, state, group, cap)
 
 
 # Many rows

@@ -25,7 +25,7 @@ def n_threads() -> int:
 
 def row_blocks(n_rows: int, smallest: int = SMALLEST_BLOCK) -> list[tuple[int, int]]:
     """Divide the rows into at most one block per core, of at least `smallest` rows each; return (first, last) pairs."""
-    n_blocks = max(1, min(n_threads(), n_rows // smallest))
+    n_blocks = 1 if n_rows < 2 * smallest else min(n_threads(), n_rows // smallest)
     edges = [n_rows * b // n_blocks for b in range(n_blocks + 1)]
     return list(pairwise(edges))
 

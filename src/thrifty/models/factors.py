@@ -106,9 +106,15 @@ class Factors(Rebuilt):
 
     def acquired_columns(self, acquired: np.ndarray) -> np.ndarray:
         """Return the columns (n, n_features), in the order of X, of the factors (n, n_factors) that rows have."""
-        mask = np.empty((len(acquired), len(self.columns)), dtype=bool)
-        mask[:, self.columns] = self.to_columns(acquired)[:, self.places]
-        return mask
+        return acquired[:, self._factor_of]
+
+    @cached_property
+    def _factor_of(self) -> np.ndarray:
+        """The factor of each column, in the order of X."""
+        factor_of = np.empty(len(self.columns), dtype=np.intp)
+        for factor, group in enumerate(self.groups):
+            factor_of[list(group)] = factor
+        return factor_of
 
     # Prices, counted in the ticks of the cost model so that sums are exact
 

@@ -1,5 +1,6 @@
 """The fitted policy: what rows know, what they buy next, and when they stop."""
 
+import math
 from functools import cached_property
 from itertools import pairwise
 
@@ -288,11 +289,11 @@ def position_among(weights: np.ndarray, cost_weight: float) -> tuple[int, float]
         return NOTHING, 0.0
     if cost_weight == 0:
         return len(weights) - 2, EVERYTHING
-    column = int(np.clip(np.searchsorted(-weights, -cost_weight, side="right") - 1, 0, len(weights) - 2))
-    high, low = weights[column], weights[column + 1]
+    column = min(int((weights >= cost_weight).sum()), len(weights) - 1) - 1
+    high, low = weights[column].item(), weights[column + 1].item()
     if low > 0:
-        return column, float(np.log(high / cost_weight) / np.log(high / low))
-    return column, float((high - cost_weight) / high)
+        return column, math.log(high / cost_weight) / math.log(high / low)
+    return column, (high - cost_weight) / high
 
 
 def packed(forest: Forest) -> PackedForest:

@@ -6,17 +6,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.costs.amounts import amount
-from thrifty.kernels.adaptive import (
-    NOTHING,
-    UNAFFORDABLE,
-    begin,
-    decide,
-    expect_gains,
-    new_state,
-    pay_free,
-    pay_stage,
-    read_groups,
-)
+from thrifty.kernels.adaptive import NOTHING, UNAFFORDABLE, go_on, start_row
 from thrifty.models.adaptive.policy import PurchasePolicy, StoppingRule
 from thrifty.models.session import Acquire, Feature, Session, Stop
 
@@ -58,33 +48,32 @@ class AdaptiveSession(Session):
         self._ids, self._answer = ids, answer
         self._loss_unit, self._loss_scale = loss_unit, loss_scale
         self._row = np.full(len(policy.fill), np.nan)
-        self._state = new_state(self._policy)
-        begin(self._policy, self._state)
-        self._n_planned = pay_free(self._policy, self._state, 0)
-        self._started = self._n_planned == 0
+        self._state, self._n_planned = start_row(self._policy)
+        self._knows_free = self._n_planned == 0
+        self._stage = 0  # how many stages were observed; the state is one further while values are asked for
 
     def _plan(self) -> Acquire | Stop:
-        if not self._started:
+        if not self._knows_free:
             return Acquire(self._features(), 0.0, "they are free")
         policy, state = self._policy, self._state
-        if state.counts[2] == policy.n_at_stage.size:
+        before = state.counts[0]
+        group, going_on, gain, self._n_planned = go_on(
+            policy, self._stops, *self._point, self._cap, state, self._n_planned, self._row
+        )
+        if self._stage == policy.n_at_stage.size:
             return self._stop("done", "everything has been bought")
-        group, going_on = decide(policy, self._stops, *self._point, self._cap, state)
         if group == UNAFFORDABLE:
             return self._stop("cap", "what would be worth its cost exceeds the cap")
         if group == NOTHING:
             return self._stop("done", self._why_not(going_on))
-        gain, before = self._expected_gain(), state.counts[0]
-        self._n_planned = pay_stage(policy, state, group, self._cap)
         cost = float((state.counts[0] - before) / policy.scale)
         return Acquire(self._features(), cost, self._why(gain, cost, going_on))
 
     def _receive(self, values: list[float]) -> None:
-        policy, state = self._policy, self._state
         self._row[self._columns()] = values
-        read_groups(policy, state, self._n_planned, self._row)
-        self._started = True
-        self.spend = float(state.counts[0] / policy.scale)
+        self._stage += self._knows_free
+        self._knows_free = True
+        self.spend = float(self._state.counts[0] / self._policy.scale)
 
     def _answer_now(self) -> Stop:
         return self._stop("stopped", "")
@@ -99,16 +88,9 @@ class AdaptiveSession(Session):
 
     def _stop(self, reason: str, explanation: str) -> Stop:
         prediction, score = self._answer(self._state.scores[None].copy())
-        return Stop(prediction, score, int(self._state.counts[2]), reason, explanation)
+        return Stop(prediction, score, self._stage, reason, explanation)
 
     # Explanations
-
-    def _expected_gain(self) -> float:
-        """Return the expected gain of the chosen group; a policy without candidates did not need it to choose."""
-        if self._policy.candidates.size:
-            return self._state.values[-2]
-        expect_gains(self._policy, self._state)
-        return self._state.gains[0]
 
     def _why(self, gain: float, cost: float, going_on: float) -> str:
         if not self._cost_weight:
