@@ -46,6 +46,9 @@ COLUMNS = [
     "fit_seconds",
     "error",
     "dominated",
+    "n_folds",
+    "n_rows",
+    "note",
     "within_budget",
 ]
 

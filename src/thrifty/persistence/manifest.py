@@ -31,6 +31,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "promise": (dict, type(None)),
     "training": (dict, type(None)),
     "frontier": (list, type(None)),
+    "anchors": (dict, type(None)),
     "trust": (str, type(None)),
     "sha256": (str,),
     "signature": (str, type(None)),
@@ -62,6 +63,8 @@ class Manifest:
         The number of training rows, the date of the fit and a fingerprint of the data.
     frontier : list of dict or None
         All points of the search that the model comes from, if any.
+    anchors : dict or None
+        What that search measured for the constant answer (``"constant"``) and for all columns (``"everything"``).
     trust : str or None
         "scikit-learn" if the file holds objects of scikit-learn, so that `load` needs ``trust="scikit-learn"``.
     sha256 : str
@@ -90,12 +93,15 @@ class Manifest:
     promise: dict[str, Any] | None
     training: dict[str, Any] | None
     frontier: list[dict[str, Any]] | None
+    anchors: dict[str, dict[str, Any]] | None
     trust: str | None
     sha256: str = ""
     signature: str | None = None
 
     @classmethod
-    def of(cls, model: BudgetedEstimator, frontier: Any = None, trust: str | None = None) -> Manifest:
+    def of(
+        cls, model: BudgetedEstimator, frontier: Any = None, anchors: Any = None, trust: str | None = None
+    ) -> Manifest:
         """Describe a fitted model. The hash and the signature are added when the file is written.
 
         Parameters
@@ -103,6 +109,8 @@ class Manifest:
         model : BudgetedEstimator
         frontier : list of dict, optional
             All points of the search that the model comes from.
+        anchors : dict of dict, optional
+            Its anchors by name.
         trust : str, optional
             "scikit-learn" if the file holds objects of scikit-learn.
 
@@ -121,6 +129,7 @@ class Manifest:
             promise=plain(promise and promise.as_dict()),
             training=asdict(model.training_),
             frontier=plain(frontier),
+            anchors=plain(anchors),
             trust=trust,
         )
 
@@ -181,7 +190,7 @@ class Manifest:
         ----------
         model : BudgetedEstimator
         """
-        told = Manifest.of(model, self.frontier, self.trust)
+        told = Manifest.of(model, self.frontier, self.anchors, self.trust)
         for name in ("model", "features", "classes", "costs", "promise", "training"):
             same = getattr(self, name) == getattr(told, name)
             refuse_unless(same, f"the manifest describes another model: {name!r} is not what the model says.")

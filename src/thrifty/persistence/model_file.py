@@ -71,11 +71,12 @@ def save(model: Any, path: PathLike, *, key: bytes | None = None, allow_scikit_l
     path = Path(path)
     with framed(f"{type(model).__name__}: "):
         best: Any = getattr(model, "best_estimator_", None) if hasattr(model, "frontier_") else model
-        frontier = getattr(model, "frontier_", None)
+        frontier, anchors = getattr(model, "frontier_", None), getattr(model, "anchors_", None)
         archive = _model_members(best, allow_scikit_learn)
         manifest = Manifest.of(
             best,
             None if frontier is None else frontier.to_dict("records"),
+            None if anchors is None else anchors.to_dict("index"),
             foreign.TRUST if archive.foreign else None,
         )
         file = pack(archive._replace(manifest=_sealed(manifest, archive, key).to_json()))

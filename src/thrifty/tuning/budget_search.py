@@ -1,5 +1,6 @@
 """The search for the best model whose mean spend stays within a budget, and whose rows stay within a cap.
 
+anchors.py            the constant answer for nothing, and all columns for every row
 candidates.py         what is tried: methods by name, estimators, grids
 methods.py            which methods serve a task, and a sweep of settings for each
 sweep.py              many settings from few fits
@@ -27,9 +28,10 @@ from thrifty.models.rows import Rows
 from thrifty.models.tables.checked_table import checked_rows, resolved_costs
 from thrifty.models.tables.preparation import learned_encoder
 from thrifty.models.tables.table_model import TableModel
+from thrifty.tuning.anchors import anchors_table
 from thrifty.tuning.candidates import candidates_of, common_costs, given_estimators, sweeps
 from thrifty.tuning.chosen_model import ChosenModelMixin
-from thrifty.tuning.cross_validation import cross_validate
+from thrifty.tuning.cross_validation import cross_validate, fold_problems
 from thrifty.tuning.frontier import by_preference, cv_results, frontier_table
 from thrifty.tuning.problem import TASKS, Problem, Task
 from thrifty.tuning.refits import Refits
@@ -88,7 +90,11 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     frontier_ : DataFrame
         One line per point: method, parameters, spend and its bound, score and its standard error, seconds of fitting,
-        whether it is within the budget, whether another point dominates it, and the error if it failed.
+        whether it is within the budget, whether another point dominates it, the error if it failed, the number of folds
+        and of held-out rows that it was measured on, and a note if it does not compete or was passed over.
+    anchors_ : DataFrame
+        The constant answer for nothing (``"constant"``) and boosted trees that buy all columns for every row
+        (``"everything"``): method, spend, score and its standard error, measured on the same folds.
     best_estimator_ : TableModel
         The chosen model with its cap. Its ``estimator_`` is the estimator of the method.
     best_index_ : int
@@ -202,8 +208,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     def _cross_validate(self, rows: Rows, problem: Problem, batches: list[Sweep]) -> None:
         """Set ``frontier_`` and ``cv_results_``."""
         folds = folds_of(rows, self.cv, stratify=problem.task.has_classes, random_state=self.random_state)
-        title = "Searching" if self.verbose else None
-        points = cross_validate(rows, problem, batches, folds, scoring=self.scoring_, n_jobs=self.n_jobs, title=title)
+        title, tables = "Searching" if self.verbose else None, list(fold_problems(rows, problem, folds))
+        points = cross_validate(tables, batches, scoring=self.scoring_, n_jobs=self.n_jobs, title=title)
         fold_sizes = np.array([len(held) for _, held in folds])
         max_spend = min(self.cost_model_.total, np.inf if self.cap is None else self.cap)
         table = frontier_table(batches, points, fold_sizes, self.confidence, max_spend)
@@ -211,6 +217,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"BudgetSearchCV: every candidate failed. The first error is: {table['error'].iloc[0]}")
         table["within_budget"] = table["spend_bound"] <= (np.inf if self.budget is None else self.budget)
         self.frontier_, self.cv_results_ = table, cv_results(table, points)
+        self.anchors_ = anchors_table(problem, tables, self.scoring_)
 
     def _choose(self, refits: Refits, n_measured: int) -> None:
         """Fit points on all rows in the order of preference, until one stays within the budget on all rows too."""

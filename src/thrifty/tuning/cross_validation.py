@@ -44,10 +44,8 @@ class Measurement:
 
 
 def cross_validate(
-    raw: Rows,
-    problem: Problem,
+    folds: Sequence[tuple[Problem, Rows]],
     batches: Sequence[Sweep],
-    folds: Sequence[Fold],
     *,
     scoring: Any,
     n_jobs: Any = None,
@@ -57,12 +55,9 @@ def cross_validate(
 
     Parameters
     ----------
-    raw : Rows
-        The rows that `folds` divides, with raw columns.
-    problem : Problem
-        Costs, task and cap.
+    folds : sequence of (Problem, Rows)
+        For each fold, rows to fit and held-out rows.
     batches : sequence of Sweep
-    folds : sequence of (ndarray, ndarray)
     scoring : str or callable
     n_jobs : int or None
         The number of parallel fits.
@@ -75,16 +70,14 @@ def cross_validate(
         One entry per setting, in the order of the batches, with one measurement per fold.
     """
     with progress(title, len(folds) * len(batches)) as advance:
-        calls = (delayed(measure)(*each, scoring) for each in _calls(raw, problem, batches, folds))
+        calls = (delayed(measure)(batch, *fold, scoring) for fold in folds for batch in batches)
         results = _ParallelWithProgress(n_jobs, advance)(calls)
     by_fold = [chain(*results[k : k + len(batches)]) for k in range(0, len(results), len(batches))]
     return list(zip(*by_fold, strict=True))
 
 
-def _calls(
-    raw: Rows, problem: Problem, batches: Sequence[Sweep], folds: Sequence[Fold]
-) -> Iterator[tuple[Sweep, Problem, Rows]]:
-    """Yield a batch, the rows to fit and the held-out rows, fold by fold, so that few tables are held in memory.
+def fold_problems(raw: Rows, problem: Problem, folds: Sequence[Fold]) -> Iterator[tuple[Problem, Rows]]:
+    """Yield the rows to fit and the held-out rows of each fold, as numbers.
 
     The encoder of a fold learns the levels of categories from the rows to fit only.
     """
@@ -92,8 +85,7 @@ def _calls(
         to_fit = raw.take(kept)
         encoder = relearned_encoder(problem.encoder, to_fit)
         fold = Problem.of(to_fit, encoder, problem.costs, problem.task, problem.cap)
-        held_out = encoded(raw.take(held), encoder)
-        yield from ((batch, fold, held_out) for batch in batches)
+        yield fold, encoded(raw.take(held), encoder)
 
 
 def measure(batch: Sweep, problem: Problem, held_out: Rows, scoring: Any) -> list[Measurement]:

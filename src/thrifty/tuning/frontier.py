@@ -56,6 +56,7 @@ def frontier_table(
         }
     )
     table["dominated"] = dominated(table["spend"].to_numpy(), table["score"].to_numpy())
+    table["n_folds"], table["n_rows"], table["note"] = len(fold_sizes), int(fold_sizes.sum()), ""
     return table
 
 

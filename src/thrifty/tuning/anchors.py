@@ -1,0 +1,73 @@
+"""The two ends of what money can buy: the constant answer for nothing, and all columns for every row.
+
+Both are measured on the folds of the search. If columns were free, a user would fit boosted trees without prices, which
+may use every column. Trees without a column to split on give the constant answer.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import thrifty
+from thrifty.costs import CostModel
+from thrifty.metrics.scoring import scorer_of
+from thrifty.models.rows import Rows
+from thrifty.models.training_record import without_fingerprint
+from thrifty.tuning.problem import Problem, Task
+from thrifty.tuning.recorded_predictions import RecordedPredictions
+
+BOOSTED = {
+    Task.BINARY: "GreedyMiserClassifier",
+    Task.MULTICLASS: "GreedyMiserClassifier",
+    Task.REGRESSION: "GreedyMiserRegressor",
+    Task.RANKING: "GreedyMiserRanker",
+}
+
+
+def anchors_table(problem: Problem, folds: Iterable[tuple[Problem, Rows]], scoring: Any) -> pd.DataFrame:
+    """Measure both anchors.
+
+    Parameters
+    ----------
+    problem : Problem
+        All rows.
+    folds : iterable of (Problem, Rows)
+        For each fold, rows to fit, and held-out rows.
+    scoring : str or callable
+
+    Returns
+    -------
+    DataFrame
+        Indexed by ``"constant"`` and ``"everything"``, with the columns method, spend, score and score_error. A score
+        is NaN if it could not be computed.
+    """
+    with without_fingerprint():
+        scores = np.array([[_score(*fold, scoring, constant) for constant in (True, False)] for fold in folds])
+    return pd.DataFrame(
+        {
+            "method": ["constant", "greedy-miser"],
+            "spend": [0.0, problem.derived_costs.total],
+            "score": scores.mean(axis=0),
+            "score_error": scores.std(axis=0, ddof=1) / np.sqrt(len(scores)),
+        },
+        index=["constant", "everything"],
+    )
+
+
+def _score(problem: Problem, held_out: Rows, scoring: Any, constant: bool) -> float:
+    estimator = getattr(thrifty, BOOSTED[problem.task])(cost_weight=0.0)
+    rows, test = problem.rows, held_out
+    if constant:
+        rows, test = (replace(each, X=np.zeros((len(each), 1))) for each in (rows, test))
+        estimator.set_params(costs=CostModel([0.0]), n_estimators=1)
+    else:
+        estimator = problem.prepared(estimator)
+    try:
+        model = estimator.fit(rows.X, rows.y, rows.weight, qid=rows.qid)
+        predictions = RecordedPredictions(model, model.acquire(test.X, qid=test.qid))
+        return scorer_of(scoring)(predictions, test.X, test.y, test.qid)
+    except Exception:  # such as a fold with a single class
+        return np.nan
