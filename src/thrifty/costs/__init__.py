@@ -1,6 +1,7 @@
-"""Costs of features: `CostModel` prices sets of features, `Ledger` records what one row has paid."""
+"""Costs: `CostModel` prices sets of features, `Ledger` records what one row has paid, `ErrorCosts` prices mistakes."""
 
+from thrifty.costs.error_costs import ErrorCosts
 from thrifty.costs.ledger import Ledger
 from thrifty.costs.model import CostModel
 
-__all__ = ["CostModel", "Ledger"]
+__all__ = ["CostModel", "ErrorCosts", "Ledger"]

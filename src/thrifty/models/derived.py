@@ -5,8 +5,8 @@ all rows; `DerivedSession` does the same for one row, step by step.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,10 +77,20 @@ class DerivedSession(Session):
         How they are computed.
     ids : sequence
         Names or positions of the source columns.
+    answer : callable, optional
+        Returns the prediction and the score of this session from the score of `inner`. By default they are those of
+        `inner`.
     """
 
-    def __init__(self, inner: Session, columns: DerivedColumns, ids: Sequence[Feature]):
+    def __init__(
+        self,
+        inner: Session,
+        columns: DerivedColumns,
+        ids: Sequence[Feature],
+        answer: Callable[[Any], tuple[Any, Any]] | None = None,
+    ):
         super().__init__()
+        self._answer = answer
         self._inner, self._columns, self._ids = inner, columns, ids
         self._held: dict[int, Any] = {}
         self._asked: dict[Feature, int] = {}  # source columns that the current step asks for
@@ -98,7 +108,7 @@ class DerivedSession(Session):
                 return Acquire(tuple(self._asked), cost, explanation)
             self._answer_inner()
         self._asked, self._wanted = {}, None
-        return Acquire((), cost, explanation) if cost else step
+        return Acquire((), cost, explanation) if cost else self._answered(step)
 
     def _receive(self, values: list[Any]) -> None:
         self._held.update(zip(self._asked.values(), values, strict=True))
@@ -107,7 +117,15 @@ class DerivedSession(Session):
         self.spend = self._inner.spend
 
     def _answer_now(self) -> Stop | None:
-        return self._inner.answer_so_far()
+        stop = self._inner.answer_so_far()
+        return None if stop is None else self._answered(stop)
+
+    def _answered(self, stop: Stop) -> Stop:
+        """Return the end of the inner session with the answer of this one."""
+        if self._answer is None:
+            return stop
+        prediction, score = self._answer(stop.score)
+        return replace(stop, prediction=prediction, score=score)
 
     def _read_all(self, features: Sequence[Feature], values: list[Any]) -> list[Any]:
         return [self._read(feature, value) for feature, value in zip(features, values, strict=True)]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
+from sklearn.utils.class_weight import compute_sample_weight
+
+from thrifty.models.parameters import is_number
 
 LARGEST_TARGET, SMALLEST_TARGET = 1e100, 1e-100  # squares of targets and their sums are then finite and not 0
 
@@ -54,6 +58,44 @@ def as_counts(weight: np.ndarray) -> np.ndarray:
     weighted, and do not break on weights that sum to one.
     """
     return weight if weight.min() >= 1 else weight * (weight.size / weight.sum())
+
+
+def class_weighted(rows: Rows, class_weight: Any, owner: str) -> Rows:
+    """Return rows whose weights are multiplied by the weights of their classes.
+
+    Parameters
+    ----------
+    rows : Rows
+    class_weight : dict, "balanced" or None
+        As scikit-learn has it: ``{class: weight}``, where classes that are not listed have weight 1; "balanced" means
+        the weight n / (n_classes * n_k) of a class with n_k of n rows.
+    owner : str
+        The beginning of messages.
+
+    Returns
+    -------
+    Rows
+    """
+    if class_weight is None:
+        return rows
+    refuse_bad_class_weight(class_weight, rows.y, owner)
+    of_class = compute_sample_weight(class_weight, rows.y)
+    return replace(rows, weight=of_class if rows.weight is None else rows.weight * of_class)
+
+
+def refuse_bad_class_weight(class_weight: Any, y: np.ndarray, owner: str) -> None:
+    """Raise ValueError unless weights of classes are None, "balanced", or a dict of classes and weights above 0."""
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return
+    expected = "expected 'balanced', or a dict {class: weight} with weights above 0"
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"{owner}: class_weight is {class_weight!r}; {expected}.")
+    classes = np.unique(y).tolist()
+    for label, weight in class_weight.items():
+        if label not in classes:
+            raise ValueError(f"{owner}: class_weight has {label!r}, which is not a class of y; {expected}.")
+        if not is_number(weight, 0) or not weight > 0:
+            raise ValueError(f"{owner}: class_weight of {label!r} is {weight!r}; {expected}.")
 
 
 def checked_queries(qid: Any, n_rows: int, owner: str) -> np.ndarray | None:

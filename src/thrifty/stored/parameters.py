@@ -92,8 +92,8 @@ class Parameter(Kind):
     def _read_dict(self, content: Any, place: Place) -> dict[Any, Any]:
         place.require(type(content) is list, "is not a dict")
         items = [self._read_all(item, place) for item in content]
-        usable = all(len(item) == 2 and isinstance(item[0], KEYS) for item in items)
-        place.require(usable, "has a key that is not a number, text, True or False")
+        usable = all(len(item) == 2 and _can_be_key(item[0]) for item in items)
+        place.require(usable, "has a key that is not a number, text, True or False, or a tuple of these")
         return dict(items)
 
     def _write_range(self, value: range, place: Place) -> list[int]:
@@ -189,6 +189,12 @@ READERS: dict[str, Callable[..., Any]] = {
     "scikit-learn": Parameter._read_scikit_learn,
     "foreign": Parameter._read_foreign,
 }
+
+
+def _can_be_key(value: Any) -> bool:
+    if type(value) is tuple:
+        return all(isinstance(each, KEYS) for each in value)
+    return isinstance(value, KEYS)
 
 
 def write_foreign(value: Any, place: Place) -> dict[str, int]:

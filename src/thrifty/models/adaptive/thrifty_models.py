@@ -1,12 +1,10 @@
 """The default models: boosted trees that buy columns row by row, and stop when going on is not worth its cost."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
+from thrifty.costs.error_costs import ClassErrorCosts, NumberErrorCosts
 from thrifty.models.adaptive.estimator import AdaptiveEstimator
 from thrifty.models.adaptive.training_rows import Objective
-from thrifty.models.parameters import is_number
 from thrifty.models.soundness import require
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
 from thrifty.stored import Array, Number, OrNone, stored
@@ -33,7 +31,7 @@ class ThriftyClassifier(AdaptiveEstimator, BudgetedClassifier):
         whose loss is within a standard error of the smallest.
     confidence : float, default=0.95
         How certainly a future batch of at least a quarter as many rows as in training keeps the budget.
-    error_costs : array-like of shape (n_classes, n_classes) or dict, optional
+    error_costs : array-like of shape (n_classes, n_classes), DataFrame, dict or ErrorCosts, optional
         What a mistake costs, in the unit of the costs: an entry for each true class (row) and answer (column), or
         ``{(true, answer): cost}``, where pairs that are not listed cost 0. The answer is then the one with the smallest
         expected cost, and purchases are made as long as they lower the expected total of costs and error costs.
@@ -116,7 +114,8 @@ class ThriftyClassifier(AdaptiveEstimator, BudgetedClassifier):
 
     def _training_targets(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         self._targets(y)
-        self.error_costs_ = None if self.error_costs is None else self._checked_error_costs()
+        given, owner = self.error_costs, type(self).__name__
+        self.error_costs_ = None if given is None else ClassErrorCosts.parse(given, self.classes_, owner).matrix
         return np.searchsorted(self.classes_, y)
 
     def _objective(self) -> Objective:
@@ -134,29 +133,7 @@ class ThriftyClassifier(AdaptiveEstimator, BudgetedClassifier):
     def _answer(self, score: np.ndarray) -> np.ndarray:
         if self.error_costs_ is None:
             return super()._answer(score)
-        return self.classes_[(self._probabilities(score) @ self.error_costs_).argmin(axis=1)]
-
-    def _checked_error_costs(self) -> np.ndarray:
-        """Return the error costs as a matrix in the order of the classes."""
-        given, classes = self.error_costs, self.classes_.tolist()
-        expected = (
-            f"a matrix of shape ({len(classes)}, {len(classes)}) of costs of at least 0, by true class and answer, or "
-            f"{{(true class, answer): cost}} with classes {', '.join(map(repr, classes[:5]))}"
-        )
-        if isinstance(given, Mapping):
-            matrix = np.zeros((len(classes), len(classes)))
-            for pair, cost in given.items():
-                known = isinstance(pair, tuple) and len(pair) == 2 and all(each in classes for each in pair)
-                self._refuse_unless(known and is_number(cost, 0), "error_costs", given, expected)
-                matrix[classes.index(pair[0]), classes.index(pair[1])] = cost
-            return matrix
-        try:
-            matrix = np.array(given, dtype=float)
-        except (TypeError, ValueError):
-            matrix = np.empty((0, 0))
-        valid = matrix.shape == (len(classes), len(classes)) and np.isfinite(matrix).all() and (matrix >= 0).all()
-        self._refuse_unless(bool(valid), "error_costs", given, expected)
-        return matrix
+        return ClassErrorCosts(self.classes_, self.error_costs_).cheapest(self._probabilities(score))
 
     def refuse_unsound(self) -> None:
         """Raise ValueError unless a loaded model is complete and consistent; see `BudgetedEstimator`."""
@@ -182,9 +159,9 @@ class ThriftyRegressor(AdaptiveEstimator, BudgetedRegressor):
         error costs it is the largest one whose loss is within a standard error of the smallest.
     confidence : float, default=0.95
         How certainly a future batch of at least a quarter as many rows as in training keeps the budget.
-    error_costs : float, optional
-        What an error of e costs, divided by e², in the unit of the costs. Then the default cost weight is the one that
-        minimises the expected total of costs and error costs.
+    error_costs : float, dict or ErrorCosts, optional
+        What an error of e costs, divided by e², in the unit of the costs; ``{"squared": cost}`` says the same. Then the
+        default cost weight is the one that minimises the expected total of costs and error costs.
     factors : sequence of sequences, optional
         Columns that are bought together. By default these are the bundles whose members have no price of their own.
     categorical_features : array-like, optional
@@ -258,8 +235,8 @@ class ThriftyRegressor(AdaptiveEstimator, BudgetedRegressor):
     target_scale_: float
 
     def _training_targets(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        valid = self.error_costs is None or (is_number(self.error_costs, 0) and self.error_costs > 0)
-        self._refuse_unless(valid, "error_costs", self.error_costs, "a cost above 0 for each squared unit of error")
+        if self.error_costs is not None:
+            self._squared_error_cost()
         targets = self._targets(y)[:, 0]
         self.target_mean_ = float(np.average(targets, weights=weight))
         deviation = targets - self.target_mean_
@@ -277,7 +254,14 @@ class ThriftyRegressor(AdaptiveEstimator, BudgetedRegressor):
     def _default_cost_weight(self) -> float:
         if self.error_costs is None:
             return self.curve_.economical()
-        return 0.5 / (float(self.error_costs) * max(self.target_scale_**2, 1e-300))
+        return 0.5 / (self._squared_error_cost() * max(self.target_scale_**2, 1e-300))
+
+    def _squared_error_cost(self) -> float:
+        """Return what an error of 1 costs; the model minimises squared errors, so costs of other errors are refused."""
+        costs = NumberErrorCosts.parse(self.error_costs, type(self).__name__)
+        expected = "a cost for each squared unit of error; a search takes costs of absolute errors too"
+        self._refuse_unless(costs.power == 2, "error_costs", self.error_costs, expected)
+        return costs.cost
 
     def _explained_loss(self) -> tuple[str, float]:
         return "of the squared error", 2.0 * self.target_scale_**2

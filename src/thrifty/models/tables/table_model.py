@@ -12,11 +12,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from thrifty.costs.error_costs import ClassErrorCosts
 from thrifty.models.base import BudgetedEstimator, Run, forget_fit
 from thrifty.models.derived import DerivedSession
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.promise import Promise
+from thrifty.models.rows import class_weighted
 from thrifty.models.session import Feature, Session
 from thrifty.models.soundness import require
 from thrifty.models.tables.checked_table import checked_rows, checked_table, resolved_costs
@@ -31,7 +33,12 @@ def _estimator_has(name: str) -> Any:
     return lambda model: hasattr(getattr(model, "estimator_", model.estimator), name)
 
 
-@stored(encoder_=Structure(TableEncoder), estimator_=Structure(BudgetedEstimator), promise_=OrNone(Structure(Promise)))
+@stored(
+    encoder_=Structure(TableEncoder),
+    estimator_=Structure(BudgetedEstimator),
+    error_costs_=OrNone(Structure(ClassErrorCosts)),
+    promise_=OrNone(Structure(Promise)),
+)
 class TableModel(BudgetedEstimator):
     """Any estimator of this package on a table with numbers, text, categories, booleans, dates and missing values.
 
@@ -53,6 +60,13 @@ class TableModel(BudgetedEstimator):
     kinds : dict or None, default=None
         ``{column: kind}`` with kind "number", "boolean", "date" or "category", for columns whose kind should not be
         inferred from their values. Values that cannot be read as the given kind are treated as missing.
+    error_costs : array-like of shape (n_classes, n_classes), DataFrame, dict or ErrorCosts, default=None
+        What each answer (column) costs for each true class (row), or ``{(true, answer): cost}``, where pairs that are
+        not listed cost 0; see `thrifty.costs.ErrorCosts`. A classifier then answers with the class of the smallest
+        expected cost, argmin_c sum_k p_k C[k, c], with the probabilities p and the costs C. None means the answers of
+        `estimator`.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as scikit-learn has them. They are multiplied into the sample weights of the fit.
 
     Attributes
     ----------
@@ -65,6 +79,8 @@ class TableModel(BudgetedEstimator):
         The costs, aligned with the raw columns.
     training_ : Training
         The number of training rows, the date of the fit, and a fingerprint of the data.
+    error_costs_ : ClassErrorCosts or None
+        The error costs, with the classes.
     promise_ : Promise or None
         What a search promised about this model; None if it does not come from a search.
     classes_ : ndarray of shape (n_classes,)
@@ -88,6 +104,7 @@ class TableModel(BudgetedEstimator):
 
     encoder_: TableEncoder
     estimator_: Any
+    error_costs_: ClassErrorCosts | None
     promise_: Promise | None
 
     def __init__(
@@ -98,12 +115,16 @@ class TableModel(BudgetedEstimator):
         cap: float | None = None,
         max_levels: int = 20,
         kinds: Mapping[Feature, str] | None = None,
+        error_costs: Any = None,
+        class_weight: Any = None,
     ):
         self.estimator = estimator
         self.costs = costs
         self.cap = cap
         self.max_levels = max_levels
         self.kinds = kinds
+        self.error_costs = error_costs
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
         """Learn the kinds of the raw columns, and fit the estimator on the derived columns.
@@ -126,11 +147,12 @@ class TableModel(BudgetedEstimator):
         """
         self._refuse_bad_parameters()
         forget_fit(self)
-        rows = checked_rows(self, X, y, sample_weight, qid)
+        rows = class_weighted(checked_rows(self, X, y, sample_weight, qid), self.class_weight, type(self).__name__)
         self.cost_model_ = resolved_costs(self, self.estimator.costs if self.costs is None else self.costs)
         self.encoder_ = learned_encoder(rows, self.cost_model_, self.kinds, self.max_levels)
         estimator = prepared(self.estimator, self.encoder_, self.cost_model_)
         self.estimator_ = estimator.fit(self.encoder_.transform(rows.X), rows.y, rows.weight, qid=rows.qid)
+        self.error_costs_ = self._parsed_error_costs()
         self.training_ = self.estimator_.training_
         self.promise_ = None
         return self
@@ -158,6 +180,7 @@ class TableModel(BudgetedEstimator):
             if hasattr(search, name):
                 setattr(self, name, getattr(search, name))
         self.encoder_, self.estimator_ = encoder, estimator
+        self.error_costs_ = self._parsed_error_costs()
         self.training_, self.promise_ = estimator.training_, promise
         return self
 
@@ -225,10 +248,17 @@ class TableModel(BudgetedEstimator):
         return np.minimum(super()._row_caps(cap, n_rows), super()._row_caps(self.cap, n_rows))
 
     def _start(self, cap: float) -> Session:
-        return DerivedSession(self.estimator_.session(cap), self.encoder_, self._feature_ids())
+        decide = None if self.error_costs_ is None else self._decide
+        return DerivedSession(self.estimator_.session(cap), self.encoder_, self._feature_ids(), decide)
 
     def _answer(self, score: np.ndarray) -> np.ndarray:
-        return self.estimator_._answer(score)
+        if self.error_costs_ is None:
+            return self.estimator_._answer(score)
+        return self.error_costs_.cheapest(self._probabilities(score))
+
+    def _decide(self, score: Any) -> tuple[Any, Any]:
+        """Return the prediction and the score of one row from its score."""
+        return self._answer(np.asarray(score)[None])[0], score
 
     def _probabilities(self, score: np.ndarray) -> np.ndarray:
         return self.estimator_._probabilities(score)
@@ -246,6 +276,9 @@ class TableModel(BudgetedEstimator):
         encoder.refuse_unsound(list(self._feature_ids()))
         require(inner.cost_model_ == encoder.derived_costs(self.cost_model_), "its estimator has other costs")
         require(_is_limit(self.cap), "its cap is not a limit of at least 0")
+        if self.error_costs_ is not None:
+            same = is_classifier(inner) and self.error_costs_.classes.tolist() == inner.classes_.tolist()
+            require(same, "its error costs are for other classes")
 
     # What depends on the task of the estimator
 
@@ -320,6 +353,14 @@ class TableModel(BudgetedEstimator):
         self._refuse_unless(is_whole(self.max_levels, 1), "max_levels", self.max_levels, "a whole number of at least 1")
         valid = self.kinds is None or isinstance(self.kinds, Mapping)
         self._refuse_unless(valid, "kinds", self.kinds, "a dict of columns and kinds, or None")
+        for name in ("error_costs", "class_weight"):
+            valid = getattr(self, name) is None or is_classifier(self.estimator)
+            self._refuse_unless(valid, name, getattr(self, name), "None, because the estimator has no classes")
+
+    def _parsed_error_costs(self) -> ClassErrorCosts | None:
+        if self.error_costs is None:
+            return None
+        return ClassErrorCosts.parse(self.error_costs, self.classes_, type(self).__name__)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
