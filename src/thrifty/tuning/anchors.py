@@ -4,7 +4,6 @@ Both are measured on the folds of the search. If columns were free, a user would
 may use every column. Trees without a column to split on give the constant answer.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from thrifty.costs import CostModel
 from thrifty.metrics.scoring import scorer_of
 from thrifty.models.rows import Rows
 from thrifty.models.training_record import without_fingerprint
+from thrifty.tuning.cross_validation import Folds
 from thrifty.tuning.problem import Problem, Task
 from thrifty.tuning.recorded_predictions import RecordedPredictions
 
@@ -27,29 +27,44 @@ BOOSTED = {
 }
 
 
-def anchors_table(problem: Problem, folds: Iterable[tuple[Problem, Rows]], scoring: Any) -> pd.DataFrame:
-    """Measure both anchors.
+def anchor_scores(folds: Folds, scoring: Any, *, everything: bool = True) -> np.ndarray:
+    """Return the scores (n_folds, 2) of the constant answer and of everything; NaN where there is none.
 
     Parameters
     ----------
-    problem : Problem
-        All rows.
-    folds : iterable of (Problem, Rows)
-        For each fold, rows to fit, and held-out rows.
+    folds : Folds
     scoring : str or callable
+    everything : bool, default=True
+        Whether to measure the second anchor, which takes a fit for each fold.
+    """
+    tables = (folds.get(k) for k in range(len(folds)))
+    with without_fingerprint():
+        return np.array(
+            [
+                [_score(*table, scoring, True), _score(*table, scoring, False) if everything else np.nan]
+                for table in tables
+            ]
+        )
+
+
+def anchors_table(scores: np.ndarray, total: float) -> pd.DataFrame:
+    """Return the table of both anchors.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_folds, 2)
+    total : float
+        The cost of all columns.
 
     Returns
     -------
     DataFrame
-        Indexed by ``"constant"`` and ``"everything"``, with the columns method, spend, score and score_error. A score
-        is NaN if it could not be computed.
+        Indexed by ``"constant"`` and ``"everything"``, with the columns method, spend, score and score_error.
     """
-    with without_fingerprint():
-        scores = np.array([[_score(*fold, scoring, constant) for constant in (True, False)] for fold in folds])
     return pd.DataFrame(
         {
             "method": ["constant", "greedy-miser"],
-            "spend": [0.0, problem.derived_costs.total],
+            "spend": [0.0, total],
             "score": scores.mean(axis=0),
             "score_error": scores.std(axis=0, ddof=1) / np.sqrt(len(scores)),
         },

@@ -1,50 +1,71 @@
 """The search for the best model whose mean spend stays within a budget, and whose rows stay within a cap.
 
-anchors.py            the constant answer for nothing, and all columns for every row
 candidates.py         what is tried: methods by name, estimators, grids
-methods.py            which methods serve a task, and a sweep of settings for each
+methods.py            which methods serve a task, and the first settings of each
+knobs.py              the parameter that moves the spend of a method, and settings in between
 sweep.py              many settings from few fits
 problem.py            the task, and the rows as numbers
 splits.py             a sample of the rows, and the folds
-cross_validation.py   what each point scores and spends on held-out rows
-frontier.py           the table of all points, the bound on what they spend, the order of preference
-refits.py             points fitted on all rows
+cross_validation.py   what settings score and spend on held-out rows
+survey.py             what was measured, fold by fold
+stages.py             the order of the work
+scouting.py           curves that are dropped
+refinement.py         new settings near the budget
+clock.py              how long fits will take
+anchors.py            the constant answer for nothing, and all columns for every row
+frontier.py           the table of all points, and the bound on what they spend
+choice.py             the order of preference
+refits.py             points fitted on all rows, and calibrated there
+other_budgets.py      another budget from the same frontier
 chosen_model.py       predictions of the chosen model
 """
 
-import warnings
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from thrifty.costs import CostModel
 from thrifty.metrics.scoring import scorer_of
 from thrifty.models.base import BudgetedEstimator
-from thrifty.models.parameters import is_number, is_whole
-from thrifty.models.promise import Promise
+from thrifty.models.parameters import is_flag, is_number, is_whole
+from thrifty.models.progress import SECONDS_BETWEEN_LINES, measured_progress
 from thrifty.models.rows import Rows
 from thrifty.models.tables.checked_table import checked_rows, resolved_costs
+from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.preparation import learned_encoder
 from thrifty.models.tables.table_model import TableModel
-from thrifty.tuning.anchors import anchors_table
+from thrifty.tuning.anchors import anchor_scores, anchors_table
 from thrifty.tuning.candidates import candidates_of, common_costs, given_estimators, sweeps
 from thrifty.tuning.chosen_model import ChosenModelMixin
-from thrifty.tuning.cross_validation import cross_validate, fold_problems
-from thrifty.tuning.frontier import by_preference, cv_results, frontier_table
+from thrifty.tuning.clock import Clock
+from thrifty.tuning.cross_validation import Folds
+from thrifty.tuning.frontier import cv_results, frontier_table
+from thrifty.tuning.other_budgets import Terms, model_for_budget, preferred_points, with_limits
 from thrifty.tuning.problem import TASKS, Problem, Task
 from thrifty.tuning.refits import Refits
-from thrifty.tuning.splits import folds_of, sample
-from thrifty.tuning.sweep import Sweep
+from thrifty.tuning.splits import CV, checked_groups, drawn_positions, folds_of
+from thrifty.tuning.stages import Stages
+from thrifty.tuning.survey import Survey, n_workers
+
+
+class Data(NamedTuple):
+    """The training rows of a search, which are not saved with it."""
+
+    rows: Rows
+    encoder: TableEncoder
+    folds: Folds
 
 
 class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     """Search for the best model whose mean spend stays within a budget.
 
-    Each method is tried with settings from cheap to expensive, and all settings are cross-validated. Among the points
-    whose mean spend is within the budget with the given confidence, the one with the best score is fitted on all rows.
-    The budget is stated in the unit of the costs, so users need not know the trade-off parameters of the methods.
+    Each method is tried with a few settings on a part of the rows. Methods that are clearly worse than others are
+    dropped. The others are cross-validated, with more settings where the score still rises at the budget. Among the
+    points whose mean spend is within the budget with the given confidence, the one with the best score is fitted on all
+    rows. The budget is stated in the unit of the costs, so users need not know the trade-off parameters of the methods.
 
     Parameters
     ----------
@@ -63,9 +84,10 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     scoring : str, callable or None, default=None
         A scikit-learn scorer, or ``"ndcg@k"`` or ``"precision@k"``, which are computed by query. None means accuracy
         for classification, R² for regression and NDCG@5 for ranking.
-    cv : int or splitter, default=5
-        The number of folds, or a splitter of scikit-learn. Folds consist of whole queries if there are queries, and
-        are stratified if there are classes.
+    cv : int, splitter or iterable, default=5
+        The number of folds; a splitter of scikit-learn; or pairs of positions of rows to fit and held-out rows, which
+        need not hold out every row, as in time-ordered splits. With a number, folds consist of whole groups or queries
+        if there are any, and are stratified if there are classes.
     confidence : float, default=0.95
         Confidence of the bound on the mean spend, between 0 and 1.
     n_jobs : int or None, default=None
@@ -74,7 +96,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         Whether to fit the chosen point on all rows.
     max_rows : int or None, default=5000
         The number of rows for the cross-validation, drawn at random if there are more; None means all rows. The chosen
-        model is always fitted on all rows.
+        model is always fitted on all rows. If `cv` has positions, those of rows that were not drawn are left out.
     task : {"classification", "regression", "ranking"} or None, default=None
         None means: the task of `estimators` if they have one; otherwise ranking if `fit` gets ``qid``, regression if y
         contains fractions or more than twenty distinct numbers, and classification for any other y.
@@ -83,8 +105,16 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         inferred from their values; see `TableModel`.
     random_state : int or None, default=0
         Seed of the sample, of the folds, and of methods that are random.
-    verbose : bool, default=False
-        Whether to show a progress bar.
+    time_limit : float or None, default=None
+        Seconds that the search may take, the final fit included. The search then starts only what will end in time,
+        as far as measured times can tell, and chooses the best of what it has measured. One candidate is always
+        measured on few rows, so a limit of a few seconds may be exceeded.
+    keep_best : bool, default=False
+        Whether an interruption (Ctrl-C) while candidates are measured ends the search with the best so far. Otherwise
+        it raises KeyboardInterrupt.
+    verbose : bool or float, default=False
+        Whether to show a progress bar; where standard error is no terminal, a line every 8 seconds, or as many seconds
+        as this number.
 
     Attributes
     ----------
@@ -121,9 +151,10 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     ``spend_bound`` is an upper confidence bound on the mean spend of new rows. `thrifty.tuning.frontier.spend_bound`
-    gives the formula. A point is within the budget if this bound is. The chosen point must also stay within the budget
-    on all rows after it was fitted on them; otherwise the next best point is taken. If no point is within the budget,
-    the one that exceeds it least is chosen, with a warning.
+    gives the formula. A point is within the budget if this bound is. Scores are smoothed along the curve of each
+    method, see `thrifty.tuning.choice`. A model that spends more than the budget on all rows is calibrated: its knob,
+    such as the cost weight, is moved until it does not, see `thrifty.tuning.refits`. ``note`` of the frontier says so.
+    If no point is within the budget, the one that exceeds it least is chosen, with a warning.
 
     Examples
     --------
@@ -153,7 +184,9 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         task: str | None = None,
         kinds: Any = None,
         random_state: Any = 0,
-        verbose: bool = False,
+        time_limit: float | None = None,
+        keep_best: bool = False,
+        verbose: bool | float = False,
     ):
         self.estimators = estimators
         self.budget = budget
@@ -168,10 +201,12 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self.task = task
         self.kinds = kinds
         self.random_state = random_state
+        self.time_limit = time_limit
+        self.keep_best = keep_best
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
-        """Cross-validate all candidates, choose the best one within the budget, and fit it on all rows.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, groups: Any = None) -> Self:
+        """Cross-validate the candidates, choose the best point within the budget, and fit it on all rows.
 
         Parameters
         ----------
@@ -180,9 +215,11 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n,)
             Classes, numbers, or the relevance of each document.
         sample_weight : array-like of shape (n,), optional
-            Weights for the fits. Spend and score are means without weights.
+            Weights for the fits, the mean spends and the scores.
         qid : array-like of shape (n,), optional
             The query of each row, for ranking.
+        groups : array-like of shape (n,), optional
+            The group of each row, such as a patient. Rows of one group are held out together. A splitter gets them.
 
         Returns
         -------
@@ -192,73 +229,114 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self._refuse_bad_parameters()
         candidates = candidates_of(self.estimators)
         everything = checked_rows(self, X, y, sample_weight, qid)
+        groups = checked_groups(groups, everything)
         task = Task.of(everything.y, everything.qid, self.task, given_estimators(candidates))
         self.cost_model_ = resolved_costs(self, common_costs(candidates) if self.costs is None else self.costs)
         self.scoring_ = task.default_scoring if self.scoring is None else self.scoring
+        self._terms = Terms(self.cost_model_, self.kinds, task, self.budget, self.cap, self.scoring_, self.confidence)
         encoder = learned_encoder(everything, self.cost_model_, self.kinds, owner="BudgetSearchCV")
-        rows = sample(everything, self.max_rows, stratify=task.has_classes, random_state=self.random_state)
-        problem = Problem.of(rows, encoder, self.cost_model_, task, self.cap)
-        batches = [batch for sweep in sweeps(candidates, problem, self.random_state) for batch in sweep.batches()]
-        self._cross_validate(rows, problem, batches)
+        folds, is_sample = self._folds(everything, encoder, groups)
+        self._data = Data(everything, encoder, folds)
+        survey = self._survey(folds, candidates, len(everything))
+        self._tabulate(survey)
         if self.refit:
-            whole = problem if rows is everything else Problem.of(everything, encoder, self.cost_model_, task, self.cap)
-            self._choose(Refits(batches, whole), n_measured=len(rows))
+            self._choose(survey, folds.problem if not is_sample else self._terms.problem(everything, encoder))
         return self
 
-    def _cross_validate(self, rows: Rows, problem: Problem, batches: list[Sweep]) -> None:
-        """Set ``frontier_`` and ``cv_results_``."""
-        folds = folds_of(rows, self.cv, stratify=problem.task.has_classes, random_state=self.random_state)
-        title, tables = "Searching" if self.verbose else None, list(fold_problems(rows, problem, folds))
-        points = cross_validate(tables, batches, scoring=self.scoring_, n_jobs=self.n_jobs, title=title)
-        fold_sizes = np.array([len(held) for _, held in folds])
-        max_spend = min(self.cost_model_.total, np.inf if self.cap is None else self.cap)
-        table = frontier_table(batches, points, fold_sizes, self.confidence, max_spend)
+    def _folds(self, everything: Rows, encoder: TableEncoder, groups: Any) -> tuple[Folds, bool]:
+        """Return the folds, and whether they consist of a sample of the rows."""
+        options = {"stratify": self._terms.task.has_classes, "random_state": self.random_state}
+        drawn = drawn_positions(everything, self.max_rows, **options)
+        is_sample = len(drawn) < len(everything)
+        rows = everything.take(drawn) if is_sample else everything
+        groups = None if groups is None else groups[drawn]
+        positions = folds_of(rows, self.cv, groups=groups, drawn=drawn if is_sample else None, **options)
+        return Folds(rows, self._terms.problem(rows, encoder), positions, self.random_state), is_sample
+
+    def _survey(self, folds: Folds, candidates: Any, n_refitted: int) -> Survey:
+        """Measure the candidates."""
+        title, every = ("Searching" if self.verbose else None), SECONDS_BETWEEN_LINES
+        if not isinstance(self.verbose, bool | np.bool_):
+            every = float(self.verbose)
+        clock = Clock(self.time_limit, n_workers(self.n_jobs), n_refitted)
+        with measured_progress(title, every=every) as show:
+            survey = Survey(folds, self.scoring_, clock, self.n_jobs, show)
+            try:
+                self._run_stages(survey, candidates, show)
+            except KeyboardInterrupt:
+                if not self.keep_best or not any(trial.measured for trial in survey.trials):
+                    raise
+                survey.note_interruption()
+        return survey
+
+    def _run_stages(self, survey: Survey, candidates: Any, show: Any) -> None:
+        listed, named = sweeps(candidates, survey.folds.problem, self.random_state)
+        show("the constant answer, and all columns", 0.0)
+        self._anchor_scores = anchor_scores(survey.folds, self.scoring_, everything=survey.clock.limit is None)
+        stages = Stages(survey, self.budget, self.confidence, np.nan_to_num(self._anchor_scores[:, 0]))
+        survey.show = stages.shown_with_best(show, self.cost_model_.unit)
+        stages.run(listed, named)
+        if survey.clock.limit is not None and survey.clock.left > stages.reserve():
+            self._anchor_scores = anchor_scores(survey.folds, self.scoring_)
+
+    def _tabulate(self, survey: Survey) -> None:
+        """Set ``frontier_``, ``anchors_`` and ``cv_results_``."""
+        table = frontier_table(survey, self.confidence)
         if (table["error"] != "").all():
             raise ValueError(f"BudgetSearchCV: every candidate failed. The first error is: {table['error'].iloc[0]}")
         table["within_budget"] = table["spend_bound"] <= (np.inf if self.budget is None else self.budget)
-        self.frontier_, self.cv_results_ = table, cv_results(table, points)
-        self.anchors_ = anchors_table(problem, tables, self.scoring_)
+        self.frontier_, self.cv_results_ = table, cv_results(table, survey)
+        self.anchors_ = anchors_table(self._anchor_scores, self.cost_model_.total)
 
-    def _choose(self, refits: Refits, n_measured: int) -> None:
+    def _choose(self, survey: Survey, whole: Problem) -> None:
         """Fit points on all rows in the order of preference, until one stays within the budget on all rows too."""
-        preferred = by_preference(self.frontier_, self.budget).tolist()
-        within = [point for point in preferred if self.frontier_["within_budget"].iloc[point]]
-        self.best_index_, fitted = refits.first_within(within or preferred[:1], self.budget if within else None)
-        line = self.frontier_.iloc[self.best_index_]
-        if not within:
-            self._warn_of_excess(line)
+        self._places = [(point.trial.batch, point.k) for point in survey.points()]
+        points, are_within = preferred_points(self.frontier_, self._terms)
+        refits = Refits(self._places, whole)
+        self.best_index_, fitted = refits.first_within(points, self.budget if are_within else None)
+        for point, note in refits.notes.items():
+            self.frontier_.loc[point, "note"] = note
+        line = self.frontier_.loc[self.best_index_]
+        if not are_within:
+            self._terms.warn_of_excess(line, stacklevel=4)
         self.best_score_, self.best_params_ = float(line["score"]), line["parameters"]
-        self.promise_ = self._promise(line, n_measured)
-        cap = fitted.limit(self.cap)
-        model = TableModel(refits.unfitted(self.best_index_), costs=self.cost_model_, cap=cap, kinds=self.kinds)
-        self.best_estimator_ = model.adopt(self, refits.problem.encoder, fitted.model, self.promise_)
+        self.promise_ = self._terms.promise(line)
+        self.best_estimator_ = self._terms.model(self, refits, self.best_index_, fitted, self.promise_)
 
-    def _promise(self, line: Any, n_measured: int) -> Promise:
-        return Promise(
-            budget=None if self.budget is None else float(self.budget),
-            cap=None if self.cap is None else float(self.cap),
-            unit=self.cost_model_.unit,
-            confidence=float(self.confidence),
-            scoring=self.scoring_ if isinstance(self.scoring_, str) else getattr(self.scoring_, "__name__", "score"),
-            method=line["method"],
-            parameters=line["parameters"],
-            n_rows=n_measured,
-            **{name: float(line[name]) for name in ("spend", "spend_bound", "score", "score_error")},
-        )
+    def at_budget(self, budget: float, cap: float | None = None) -> TableModel:
+        """Return the model for another budget, from the points that the search has measured.
 
-    def _warn_of_excess(self, line: Any) -> None:
-        def amount(value: float) -> str:
-            return f"{value:.4g} {self.cost_model_.unit}".strip()
+        The chosen point is fitted on all rows. If the cap is smaller than that of the search, the point is also
+        measured again under it, on all folds.
 
-        bound = line["spend_bound"]
-        warnings.warn(
-            f"BudgetSearchCV: no candidate stays within the budget of {amount(self.budget)}. The cheapest, "  # type: ignore[arg-type]
-            f"{line['method']}, spends {amount(line['spend'])} on average and, with {self.confidence:.0%} confidence, "
-            f"less than {amount(bound)}: {amount(bound - self.budget)} too much. "
-            "Raise the budget, or pass cheaper candidates.",
-            UserWarning,
-            stacklevel=4,
-        )
+        Parameters
+        ----------
+        budget : float
+            Bound on the mean spend per row.
+        cap : float, optional
+            Hard limit on each row's spend. If the search has a cap too, the smaller one holds.
+
+        Returns
+        -------
+        TableModel
+            With its promise.
+        """
+        check_is_fitted(self)
+        for name, value in (("budget", budget), ("cap", 0.0 if cap is None else cap)):
+            self._refuse_unless(is_number(value, 0), name, value, "a finite number of at least 0")
+        data = getattr(self, "_data", None)
+        if data is None:
+            raise ValueError(
+                "BudgetSearchCV.at_budget: the training rows were not saved with the search. Fit the search again, or "
+                "save the model to a file and pass the rows to `thrifty refit`."
+            )
+        terms = with_limits(self._terms, budget, cap)
+        whole = terms.problem(data.rows, data.encoder)
+        folds = None if terms.cap == self._terms.cap else data.folds.under(terms.cap)
+        return model_for_budget(self, whole, terms, self.frontier_, self._places, folds)[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_data"}
 
     _refuse_unless = BudgetedEstimator._refuse_unless
 
@@ -270,7 +348,11 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
             value = getattr(self, name)
             check(name, value is None or is_number(value, 0), "a finite number of at least 0, or None")
         check("confidence", is_number(self.confidence) and 0 < self.confidence < 1, "a share between 0 and 1")
-        check("cv", is_whole(self.cv, 2) or hasattr(self.cv, "split"), "at least 2, or a splitter")
+        is_iterable = isinstance(self.cv, Iterable) and not isinstance(self.cv, str)
+        check("cv", is_whole(self.cv, 2) or hasattr(self.cv, "split") or is_iterable, f"{CV}")
+        valid = self.time_limit is None or (is_number(self.time_limit, 0) and self.time_limit > 0)
+        check("time_limit", valid, "a number of seconds above 0, or None")
+        check("keep_best", is_flag(self.keep_best), "True or False")
         valid = self.max_rows is None or is_whole(self.max_rows, 1)
         check("max_rows", valid, "a whole number of at least 1, or None")
         check("task", self.task is None or self.task in TASKS, f"None or one of {', '.join(TASKS)}")

@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.model_selection import ParameterGrid
 
 from thrifty.models.base import BudgetedEstimator
-from thrifty.tuning.methods import METHODS, Setting, serving
+from thrifty.tuning.knobs import Setting
+from thrifty.tuning.methods import METHODS, serving
 from thrifty.tuning.problem import Problem
 from thrifty.tuning.sweep import Sweep
 
@@ -69,14 +70,20 @@ def common_costs(candidates: Sequence[Candidate] | None) -> Any:
     return found[0] if found else None
 
 
-def sweeps(candidates: Sequence[Candidate] | None, problem: Problem, random_state: Any) -> list[Sweep]:
-    """Return a sweep per candidate, scaled to the problem; None means every method that serves the task."""
+def sweeps(
+    candidates: Sequence[Candidate] | None, problem: Problem, random_state: Any
+) -> tuple[list[Sweep], list[Sweep]]:
+    """Return the sweeps that the user listed, and the first settings of methods with a name, scaled to the problem.
+
+    None means every method that serves the task.
+    """
     if candidates is None:
         candidates = [Candidate(name, name, {}) for name in serving(problem.task)]
-    return [
-        _method_sweep(label, each, problem, random_state) if isinstance(each, str) else _grid_sweep(label, each, grid)
-        for label, each, grid in candidates
+    listed = [_grid_sweep(label, each, grid) for label, each, grid in candidates if not isinstance(each, str)]
+    named = [
+        _method_sweep(label, each, problem, random_state) for label, each, _ in candidates if isinstance(each, str)
     ]
+    return listed, named
 
 
 def _method_sweep(label: str, name: str, problem: Problem, random_state: Any) -> Sweep:

@@ -1,22 +1,20 @@
-"""Cross-validation: what every setting of every method scores and spends on held-out rows."""
+"""Cross-validation: what settings score and spend on held-out rows, fold by fold."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
+from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from thrifty.metrics.scoring import scorer_of
-from thrifty.models.progress import progress
 from thrifty.models.rows import Rows
 from thrifty.models.training_record import without_fingerprint
-from thrifty.tuning.problem import Problem, encoded, relearned_encoder
+from thrifty.tuning.problem import Problem, encoded
 from thrifty.tuning.recorded_predictions import RecordedPredictions
-from thrifty.tuning.splits import Fold
+from thrifty.tuning.splits import Fold, sample
 from thrifty.tuning.sweep import Fitted, Sweep
 
 
@@ -27,7 +25,7 @@ class Measurement:
     Attributes
     ----------
     spend, variance, largest : float
-        Mean, variance and maximum of the spends of the rows.
+        Mean, variance and maximum of the spends of the rows. Mean and variance are weighted if rows have weights.
     score : float
     seconds : float
         Seconds of fitting.
@@ -43,55 +41,75 @@ class Measurement:
     error: str = ""
 
 
-def cross_validate(
-    folds: Sequence[tuple[Problem, Rows]],
-    batches: Sequence[Sweep],
-    *,
-    scoring: Any,
-    n_jobs: Any = None,
-    title: str | None = None,
-) -> list[tuple[Measurement, ...]]:
-    """Fit every batch on every fold and measure it on the held-out rows.
+class Folds:
+    """The folds of a search as numbers. Each is made when it is first used.
 
     Parameters
     ----------
-    folds : sequence of (Problem, Rows)
-        For each fold, rows to fit and held-out rows.
-    batches : sequence of Sweep
-    scoring : str or callable
-    n_jobs : int or None
-        The number of parallel fits.
-    title : str or None
-        Title of the progress bar; None shows no bar.
-
-    Returns
-    -------
-    list of tuple of Measurement
-        One entry per setting, in the order of the batches, with one measurement per fold.
+    raw : Rows
+        All rows of the cross-validation, with raw columns.
+    problem : Problem
+        The same rows as numbers.
+    positions : sequence of (ndarray, ndarray)
+        Positions of the rows to fit, and of the held-out rows, for each fold.
+    random_state : int or None
+        Seed of samples of the rows to fit.
     """
-    with progress(title, len(folds) * len(batches)) as advance:
-        calls = (delayed(measure)(batch, *fold, scoring) for fold in folds for batch in batches)
-        results = _ParallelWithProgress(n_jobs, advance)(calls)
-    by_fold = [chain(*results[k : k + len(batches)]) for k in range(0, len(results), len(batches))]
-    return list(zip(*by_fold, strict=True))
+
+    def __init__(self, raw: Rows, problem: Problem, positions: Sequence[Fold], random_state: Any = None):
+        self.raw, self.problem, self.positions, self.random_state = raw, problem, positions, random_state
+        self._made: dict[tuple[int, int | None], tuple[Problem, Rows]] = {}
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def under(self, cap: float | None) -> "Folds":
+        """Return the same folds under another cap."""
+        return Folds(self.raw, replace(self.problem, cap=cap), self.positions, self.random_state)
+
+    def n_fitted(self, k: int, n_rows: int | None = None) -> int:
+        """Return the number of rows to fit of a fold, at most `n_rows`."""
+        return min(len(self.positions[k][0]), n_rows or len(self.positions[k][0]))
+
+    @property
+    def held_sizes(self) -> np.ndarray:
+        """The number of held-out rows of each fold."""
+        return np.array([len(held) for _, held in self.positions])
+
+    @property
+    def held_weights(self) -> np.ndarray:
+        """The sum of the weights of the held-out rows of each fold."""
+        weight = self.raw.weight
+        return self.held_sizes if weight is None else np.array([weight[held].sum() for _, held in self.positions])
+
+    @property
+    def effective_sizes(self) -> np.ndarray:
+        """The effective number of held-out rows of each fold: (sum of weights)^2 / (sum of squared weights)."""
+        weight = self.raw.weight
+        if weight is None:
+            return self.held_sizes
+        return np.array([weight[held].sum() ** 2 / np.square(weight[held]).sum() for _, held in self.positions])
+
+    def get(self, k: int, n_rows: int | None = None) -> tuple[Problem, Rows]:
+        """Return the rows to fit of a fold, or a sample of about `n_rows` of them, and its held-out rows."""
+        n_rows = None if n_rows is None or n_rows >= self.n_fitted(k) else n_rows
+        if (k, n_rows) not in self._made:
+            kept, held = self.positions[k]
+            to_fit = self.raw.take(kept)
+            if n_rows is not None:
+                stratify = self.problem.task.has_classes
+                to_fit = sample(to_fit, n_rows, stratify=stratify, random_state=self.random_state)
+            fold = self.problem.of_rows(to_fit)
+            self._made[k, n_rows] = fold, encoded(self.raw.take(held), fold.encoder)
+        return self._made[k, n_rows]
 
 
-def fold_problems(raw: Rows, problem: Problem, folds: Sequence[Fold]) -> Iterator[tuple[Problem, Rows]]:
-    """Yield the rows to fit and the held-out rows of each fold, as numbers.
-
-    The encoder of a fold learns the levels of categories from the rows to fit only.
-    """
-    for kept, held in folds:
-        to_fit = raw.take(kept)
-        encoder = relearned_encoder(problem.encoder, to_fit)
-        fold = Problem.of(to_fit, encoder, problem.costs, problem.task, problem.cap)
-        yield fold, encoded(raw.take(held), encoder)
-
-
-def measure(batch: Sweep, problem: Problem, held_out: Rows, scoring: Any) -> list[Measurement]:
-    """Fit a batch of settings and measure each on held-out rows."""
+def measure(batch: Sweep, problem: Problem, held_out: Rows, scoring: Any) -> tuple[list[Measurement], float]:
+    """Fit a batch of settings and measure each on held-out rows; return the measurements and the seconds of all."""
+    start = perf_counter()
     with _thread_pools().limit(limits=1, user_api="blas"), without_fingerprint():  # threads are slower on so few rows
-        return [_measured(each, held_out, problem.cap, scoring) for each in batch.fit(problem)]
+        measured = [_measured(each, held_out, problem.cap, scoring) for each in batch.fit(problem)]
+    return measured, perf_counter() - start
 
 
 @cache
@@ -110,18 +128,6 @@ def _measured(fitted: Fitted, held_out: Rows, cap: float | None, scoring: Any) -
     except Exception as error:
         return Measurement(error=f"{type(error).__name__}: {error}")
     spend = acquisition.spend
-    return Measurement(float(spend.mean()), float(spend.var()), float(spend.max()), score, fitted.seconds)
-
-
-class _ParallelWithProgress(Parallel):
-    """joblib's Parallel, with a progress bar that works with every backend."""
-
-    def __init__(self, n_jobs: Any, advance: Callable[[str], None]):
-        super().__init__(n_jobs=n_jobs)
-        self._advance, self._shown = advance, 0
-
-    def print_progress(self) -> None:
-        """Move the bar; joblib calls this after each batch of calls."""
-        while self._shown < self.n_completed_tasks:
-            self._shown += 1
-            self._advance("")
+    mean = float(np.average(spend, weights=held_out.weight))
+    variance = float(np.average((spend - mean) ** 2, weights=held_out.weight))
+    return Measurement(mean, variance, float(spend.max()), score, fitted.seconds)

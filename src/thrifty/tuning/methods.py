@@ -1,8 +1,9 @@
-"""The methods that a search tries by name, with a sweep of settings for each, from cheap to expensive.
+"""The methods that a search tries by name, with a few settings of each to begin with, from cheap to expensive.
 
 A setting is a dict of the method's parameters. ``cap`` in a setting is not a parameter of the method. It is a hard
 limit under which the fitted model is run, so that one fit serves several caps. Settings are scaled to the problem:
-to the costs of the columns, to the cap and to the variance of the targets.
+to the costs of the columns, to the cap, to the budget and to the variance of the targets. Settings in between follow
+from the knob of the method (`thrifty.tuning.knobs`).
 """
 
 from collections.abc import Callable
@@ -15,9 +16,8 @@ import numpy as np
 from sklearn.base import clone
 
 import thrifty
+from thrifty.tuning.knobs import Setting
 from thrifty.tuning.problem import Problem, Task
-
-Setting = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Method:
     classes : dict
         For each task that the method serves, the name of the estimator's class.
     sweep : callable
-        ``sweep(estimator, problem)`` returns the settings to try.
+        ``sweep(estimator, problem)`` returns the first settings to try.
     parameters : dict
         Parameters that all settings share.
     """
@@ -70,22 +70,21 @@ def along_the_path(estimator: Any, problem: Problem, *, n_points: int) -> list[S
 
 
 def spread_cost_weights(estimator: Any, problem: Problem) -> list[Setting]:
-    """Return 20 cost weights, spaced geometrically from the largest usual one to 10 times the smallest.
+    """Return 60 cost weights, spaced geometrically from the largest usual one to 10 times the smallest.
 
     One fit serves all of them. Smaller ones hardly change what rows buy.
     """
     priced = clone(estimator).set_params(costs=problem.derived_costs)
     usual = priced.usual_cost_weights(problem.rows.X, problem.rows.y)
-    return [{"cost_weight": weight} for weight in np.geomspace(usual[0], 10.0 * usual[-1], 20).tolist()]
+    return [{"cost_weight": weight} for weight in np.geomspace(usual[0], 10.0 * usual[-1], 60).tolist()]
 
 
 def growing_node_budgets(estimator: Any, problem: Problem) -> list[Setting]:
     """Return depths and node budgets: shares of the maximal spend, equal at all depths or growing threefold."""
     settings = []
-    for depth, share, growth in product((1, 2, 3, 4), np.geomspace(1.0, 0.01, 7).tolist(), (1.0, 3.0)):
-        if depth > 1 or growth == 1.0:
-            node_budget = [share * problem.max_spend * growth**level for level in range(depth)]
-            settings.append({"max_depth": depth, "node_budget": node_budget})
+    for (depth, growth), share in product(((1, 1), (2, 1), (3, 1), (3, 3), (4, 1)), (1.0, 0.22, 0.046, 0.01)):
+        node_budget = [share * problem.max_spend * float(growth) ** level for level in range(depth)]
+        settings.append({"max_depth": depth, "node_budget": node_budget})
     return settings
 
 
@@ -96,7 +95,7 @@ def charged_boosting(estimator: Any, problem: Problem) -> list[Setting]:
     everything then costs as much as the whole loss. The others are fractions of it, and 0.
     """
     largest = problem.target_variance / (problem.derived_costs.total or 1.0)
-    shares = np.geomspace(1.0, 1e-4, 9) if problem.task is Task.RANKING else np.geomspace(1.0, 3e-3, 6)
+    shares = np.geomspace(1.0, 1e-4, 4) if problem.task is Task.RANKING else np.geomspace(1.0, 3e-3, 3)
     weights = [*(largest * shares).tolist(), 0.0]
     return [
         {"charge": charge, "cost_weight": weight, "n_estimators": n}
@@ -106,8 +105,8 @@ def charged_boosting(estimator: Any, problem: Problem) -> list[Setting]:
 
 
 def relative_cost_weights(estimator: Any, problem: Problem) -> list[Setting]:
-    """Return three cost weights from the range that the paper uses, relative to the cost of all columns."""
-    return [{"cost_weight": weight} for weight in (1.0, 0.3, 0.1)]
+    """Return two cost weights, the ends of the range that the paper uses, relative to the cost of all columns."""
+    return [{"cost_weight": weight} for weight in (1.0, 0.1)]
 
 
 def ranked_caps(estimator: Any, problem: Problem) -> list[Setting]:
@@ -123,34 +122,36 @@ def stopping_rules(estimator: Any, problem: Problem) -> list[Setting]:
     further fits, even if its rate differs from delta.
     """
     if problem.task.has_classes:
-        return [{"boundary": "curved", "delta": delta} for delta in (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)]
+        return [{"boundary": "curved", "delta": delta} for delta in (0.5, 0.2, 0.1, 0.05, 0.01)]
     deviation = float(np.sqrt(problem.target_variance))
-    return [{"tolerance": share * deviation} for share in (2.0, 1.0, 0.7, 0.5, 0.3, 0.2, 0.1)]
+    return [{"tolerance": share * deviation} for share in (2.0, 1.0, 0.5, 0.2, 0.1)]
 
 
 def sample_sizes(estimator: Any, problem: Problem) -> list[Setting]:
     """Return numbers of trees to draw."""
-    return [{"n_samples": n} for n in (3, 10, 30, 100, 300)]
+    return [{"n_samples": n} for n in (3, 30, 300)]
 
 
 def distances(estimator: Any, problem: Problem) -> list[Setting]:
     """Return values of s: the distance to the best documents at which a document exits early."""
-    return [{"s": s} for s in (0.05, 0.1, 0.2, 0.5, 1.0)]
+    return [{"s": s} for s in (0.05, 0.2, 1.0)]
 
 
 def caps(estimator: Any, problem: Problem) -> list[Setting]:
-    """Return caps under which one fit is run: shares of the maximal spend."""
-    return [{"cap": share * problem.max_spend} for share in np.geomspace(0.01, 1.0, 10).tolist()]
+    """Return caps under which one fit is run: shares of the maximal spend, and the budget."""
+    shares = (np.geomspace(0.01, 1.0, 16) * problem.max_spend).tolist()
+    between = [] if problem.budget is None or not 0 < problem.budget < problem.max_spend else [float(problem.budget)]
+    return [{"cap": cap} for cap in sorted([*shares, *between])]
 
 
 METHODS: dict[str, Method] = {
     "thrifty": Method(_every_task("Thrifty"), spread_cost_weights),
     "l1": Method(_every_task("CostWeightedL1"), partial(along_the_path, n_points=15)),
     "astc": Method(_every_task("ASTC"), growing_node_budgets, {"overflow": "skip"}),
-    "cstc": Method(_every_task("CSTC"), partial(along_the_path, n_points=12)),
-    "cscc": Method(_cascade("CSCC"), partial(along_the_path, n_points=12)),
-    "cronus": Method(_cascade("Cronus"), partial(along_the_path, n_points=12)),
-    "and-or": Method({Task.BINARY: "AndOrClassifier"}, partial(along_the_path, n_points=12)),
+    "cstc": Method(_every_task("CSTC"), partial(along_the_path, n_points=5)),
+    "cscc": Method(_cascade("CSCC"), partial(along_the_path, n_points=5)),
+    "cronus": Method(_cascade("Cronus"), partial(along_the_path, n_points=5)),
+    "and-or": Method({Task.BINARY: "AndOrClassifier"}, partial(along_the_path, n_points=5)),
     "greedy-miser": Method(_every_task("GreedyMiser", "GreedyMiserRanker"), charged_boosting),
     "adaboost-rs": Method(_classifier("AdaBoostRSClassifier"), sample_sizes),
     "early-exit": Method({Task.RANKING: "EarlyExitRanker"}, distances),

@@ -88,6 +88,8 @@ class Problem:
     task : Task
     cap : float or None
         Hard limit on each row's spend.
+    budget : float or None
+        Bound on the mean spend.
     """
 
     rows: Rows
@@ -95,11 +97,25 @@ class Problem:
     costs: CostModel
     task: Task
     cap: float | None = None
+    budget: float | None = None
 
     @classmethod
-    def of(cls, raw: Rows, encoder: TableEncoder, costs: CostModel, task: Task, cap: float | None = None) -> Problem:
+    def of(
+        cls,
+        raw: Rows,
+        encoder: TableEncoder,
+        costs: CostModel,
+        task: Task,
+        cap: float | None = None,
+        budget: float | None = None,
+    ) -> Problem:
         """Encode raw rows."""
-        return cls(encoded(raw, encoder), encoder, costs, task, cap)
+        return cls(encoded(raw, encoder), encoder, costs, task, cap, budget)
+
+    def of_rows(self, raw: Rows) -> Problem:
+        """Return the same problem with other raw rows; levels of categories are learned from these rows only."""
+        encoder = relearned_encoder(self.encoder, raw)
+        return Problem.of(raw, encoder, self.costs, self.task, self.cap, self.budget)
 
     @cached_property
     def derived_costs(self) -> CostModel:

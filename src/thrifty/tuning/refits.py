@@ -1,10 +1,22 @@
-"""Fitting points of the frontier on all rows, and checking that they stay within the budget there."""
+"""Fitting points of the frontier on all rows, and calibrating them there to the budget.
 
-from collections.abc import Sequence
+A model that is fitted on all rows may spend more than the models of the folds did. Then its knob is moved until its
+mean spend on all rows is within the budget: by bisection if the fitted model has the knob, otherwise by a few fits.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from thrifty.tuning.knobs import FREE, cheaper, knob_of
 from thrifty.tuning.problem import Problem
 from thrifty.tuning.sweep import Fitted, Sweep
+
+LARGEST_FACTOR = 16.0  # by which the knob of a fitted model is moved at most
+REFIT_FACTORS = (1.1, 1.25, 1.6)  # by which a knob is moved that needs a new fit
+HALVINGS = 10
 
 
 class Refits:
@@ -12,22 +24,24 @@ class Refits:
 
     Parameters
     ----------
-    batches : sequence of Sweep
-        In the order of the frontier.
+    places : sequence of (Sweep, int)
+        For each point of the frontier, its batch and its position in the batch.
     problem : Problem
         All rows.
+
+    Attributes
+    ----------
+    notes : dict
+        For points that were passed over or calibrated, what happened.
     """
 
-    def __init__(self, batches: Sequence[Sweep], problem: Problem):
-        self.problem = problem
-        self._place = [(batch, k) for batch in batches for k in range(len(batch.settings))]
+    def __init__(self, places: Sequence[tuple[Sweep, int]], problem: Problem):
+        self.places, self.problem = places, problem
+        self.notes: dict[int, str] = {}
         self._fitted: dict[int, list[Fitted]] = {}
 
     def first_within(self, points: Sequence[int], budget: float | None) -> tuple[int, Fitted]:
-        """Return the first point whose model stays within the budget on all rows, else the cheapest on all rows.
-
-        A model that is fitted on all rows may spend more than the models of the folds did. This is checked here,
-        before the model is used.
+        """Return the first point whose model can be kept within the budget on all rows, else the cheapest on all rows.
 
         Parameters
         ----------
@@ -45,27 +59,82 @@ class Refits:
         """
         too_expensive: list[tuple[float, int, Fitted]] = []
         first_error = ""
-        for point in points:
+        for point in map(int, points):
             fitted = self._fit(point)
             if fitted.error:
                 first_error = first_error or fitted.error
+                self.notes[point] = f"passed over: on all rows it failed: {fitted.error}"
                 continue
-            spend = float(fitted.acquire(self.problem.rows, self.problem.cap).spend.mean())
+            spend = self._spend(fitted)
             if budget is None or spend <= budget:
-                return int(point), fitted
-            too_expensive.append((spend, int(point), fitted))
+                return point, fitted
+            calibrated = self._calibrated(point, fitted, budget)
+            if calibrated is not None:
+                knob = knob_of(calibrated.setting)
+                self.notes[point] = f"on all rows it spends {spend:.4g}, so {knob} was set to {_shown(calibrated)}"
+                return point, calibrated
+            self.notes[point] = f"passed over: on all rows it spends {spend:.4g}"
+            too_expensive.append((spend, point, fitted))
         if not too_expensive:
             raise ValueError(f"BudgetSearchCV: no candidate could be fitted on all rows: {first_error}")
         _, point, fitted = min(too_expensive, key=lambda each: each[0])
         return point, fitted
 
-    def unfitted(self, point: int) -> Any:
-        """Return the estimator of a point before it was fitted."""
-        batch, k = self._place[point]
-        return batch.unfitted(batch.settings[k])
+    def estimator(self, point: int, fitted: Fitted) -> Any:
+        """Return the estimator of a point as it was before it was fitted, under the setting of the fitted model."""
+        return self.places[point][0].unfitted(fitted.setting)
 
     def _fit(self, point: int) -> Fitted:
-        batch, k = self._place[point]
+        batch, k = self.places[point]
         if id(batch) not in self._fitted:
             self._fitted[id(batch)] = batch.fit(self.problem)
         return self._fitted[id(batch)][k]
+
+    def _spend(self, fitted: Fitted) -> float:
+        rows = self.problem.rows
+        return float(np.average(fitted.acquire(rows, self.problem.cap).spend, weights=rows.weight))
+
+    def _calibrated(self, point: int, fitted: Fitted, budget: float) -> Fitted | None:
+        """Return a model of the same curve that stays within the budget on all rows; None if there is none nearby."""
+        knob = knob_of(fitted.setting)
+        if knob in FREE:
+            return self._bisected(lambda factor: _with_knob(fitted, factor), budget)
+        if knob == "cost_weight" and hasattr(fitted.model, "at_cost_weight"):
+            return self._bisected(lambda factor: _at_cost_weight(fitted, factor), budget)
+        return self._refitted(self.places[point][0], fitted, budget)
+
+    def _bisected(self, moved: Callable[[float], Fitted], budget: float) -> Fitted | None:
+        low, high, best = 1.0, LARGEST_FACTOR, moved(LARGEST_FACTOR)
+        if self._spend(best) > budget:
+            return None
+        for _ in range(HALVINGS):
+            middle = float(np.sqrt(low * high))
+            if self._spend(candidate := moved(middle)) <= budget:
+                high, best = middle, candidate
+            else:
+                low = middle
+        return best
+
+    def _refitted(self, batch: Sweep, fitted: Fitted, budget: float) -> Fitted | None:
+        for factor in REFIT_FACTORS:
+            setting = cheaper(fitted.setting, factor)
+            if setting is None:
+                return None
+            (again,) = replace(batch, settings=(setting,)).fit(self.problem)
+            if not again.error and self._spend(again) <= budget:
+                return again
+        return None
+
+
+def _with_knob(fitted: Fitted, factor: float) -> Fitted:
+    return replace(fitted, setting=cheaper(fitted.setting, factor) or fitted.setting)
+
+
+def _at_cost_weight(fitted: Fitted, factor: float) -> Fitted:
+    moved = _with_knob(fitted, factor)
+    return replace(moved, model=fitted.model.at_cost_weight(moved.setting["cost_weight"]))
+
+
+def _shown(fitted: Fitted) -> str:
+    value = fitted.setting[knob_of(fitted.setting) or ""]
+    return " ".join(f"{each:.4g}" for each in (value if isinstance(value, list) else [value]))

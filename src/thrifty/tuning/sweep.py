@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.rows import Rows
-from thrifty.tuning.methods import Setting
+from thrifty.tuning.knobs import Setting
 from thrifty.tuning.problem import Problem
 
 

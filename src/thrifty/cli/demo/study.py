@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from thrifty import BudgetSearchCV, TableModel, ThriftyClassifier
 from thrifty.tuning import METHODS
-from thrifty.tuning.frontier import by_preference
+from thrifty.tuning.choice import by_preference
 from thrifty.tuning.problem import Task
 
 BUDGETS = (5.0, 50.0, 100.0, 150.0, 200.0, 250.0)

@@ -1,0 +1,63 @@
+"""The time of a search: how long fits took, how long others will take, and whether they end before the time limit."""
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+
+class Clock:
+    """Predicts the time of fits from measured ones, in proportion to the number of rows.
+
+    Parameters
+    ----------
+    limit : float or None
+        The seconds that the search may take; None means any time.
+    n_workers : int
+        The number of fits at a time.
+    n_refitted : int
+        The number of rows of the final fit.
+
+    Examples
+    --------
+    >>> clock = Clock(60.0, n_workers=1, n_refitted=5000)
+    >>> clock.record("l1", "path", 1000, 2.0)
+    >>> clock.predict("l1", "another path", 2000), clock.allows("l1", "path", 1000, n_fits=50)
+    (4.0, False)
+    """
+
+    def __init__(self, limit: float | None, n_workers: int, n_refitted: int):
+        self.limit, self.n_workers, self.n_refitted = limit, max(n_workers, 1), n_refitted
+        self.start = perf_counter()
+        self._rates: dict[Any, float] = {}
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the search began."""
+        return perf_counter() - self.start
+
+    @property
+    def left(self) -> float:
+        """Seconds until the time limit."""
+        return np.inf if self.limit is None else self.limit - self.elapsed
+
+    def record(self, method: str, batch: Any, n_rows: int, seconds: float) -> None:
+        """Remember how long a batch of settings took on some rows."""
+        for key in (method, (method, batch)):
+            self._rates[key] = max(seconds / n_rows, 0.5 * self._rates.get(key, 0.0))
+
+    def predict(self, method: str, batch: Any, n_rows: int) -> float:
+        """Return the seconds that a batch will take on some rows; 0 for a method that was never fitted."""
+        return self._rates.get((method, batch), self._rates.get(method, 0.0)) * n_rows
+
+    def refit(self, method: str, batch: Any) -> float:
+        """Return the seconds that the final fit of a batch will take."""
+        return self.predict(method, batch, self.n_refitted)
+
+    def allows(self, method: str, batch: Any, n_rows: int, n_fits: int, reserve: float = 0.0) -> bool:
+        """Tell whether fits of a batch, and a final fit of it or of what takes `reserve` seconds, end in time.
+
+        With a reserve of minus infinity they are allowed in any case.
+        """
+        fits = self.predict(method, batch, n_rows) * np.ceil(n_fits / self.n_workers)
+        return reserve == -np.inf or fits + max(self.refit(method, batch), reserve) < self.left

@@ -1,0 +1,190 @@
+"""Another budget or cap from a frontier that was measured before: one final fit, and no new search.
+
+The points of a frontier were measured under the cap of the search. Under a smaller cap, models score and spend
+something else, so the chosen point is measured again on the folds.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from thrifty.costs import CostModel
+from thrifty.models.promise import Promise
+from thrifty.models.rows import Rows
+from thrifty.models.tables.encoder import TableEncoder
+from thrifty.models.tables.table_model import TableModel
+from thrifty.tuning.choice import by_preference, competes
+from thrifty.tuning.cross_validation import Folds, measure
+from thrifty.tuning.frontier import bound_of
+from thrifty.tuning.problem import Problem, Task
+from thrifty.tuning.refits import Refits
+from thrifty.tuning.survey import Point, Trial
+from thrifty.tuning.sweep import Fitted, Sweep
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a search was asked for.
+
+    Attributes
+    ----------
+    costs : CostModel
+        The costs of the raw columns.
+    kinds : dict or None
+        The kinds of columns that the user gave.
+    task : Task
+    budget, cap : float or None
+    scoring : str or callable
+    confidence : float
+    """
+
+    costs: CostModel
+    kinds: Mapping[Any, str] | None
+    task: Task
+    budget: float | None
+    cap: float | None
+    scoring: Any
+    confidence: float
+
+    def problem(self, raw: Rows, encoder: TableEncoder) -> Problem:
+        """Return raw rows as numbers, with the costs, the cap and the budget."""
+        return Problem.of(raw, encoder, self.costs, self.task, self.cap, self.budget)
+
+    def promise(self, line: Mapping[str, Any]) -> Promise:
+        """Return what a point of the frontier promises."""
+        return Promise(
+            budget=None if self.budget is None else float(self.budget),
+            cap=None if self.cap is None else float(self.cap),
+            unit=self.costs.unit,
+            confidence=float(self.confidence),
+            scoring=self.scoring if isinstance(self.scoring, str) else getattr(self.scoring, "__name__", "score"),
+            method=line["method"],
+            parameters=line["parameters"],
+            n_rows=int(line["n_rows"]),
+            **{name: float(line[name]) for name in ("spend", "spend_bound", "score", "score_error")},
+        )
+
+    def model(self, owner: Any, refits: Refits, point: int, fitted: Fitted, promise: Promise) -> TableModel:
+        """Return the fitted model of a point with its cap and its promise."""
+        estimator, cap = refits.estimator(point, fitted), fitted.limit(self.cap)
+        table_model = TableModel(estimator, costs=self.costs, cap=cap, kinds=self.kinds)
+        return table_model.adopt(owner, refits.problem.encoder, fitted.model, promise)
+
+    def warn_of_excess(self, line: Mapping[str, Any], stacklevel: int) -> None:
+        """Warn that the cheapest point exceeds the budget, and by how much."""
+
+        def amount(value: float) -> str:
+            return f"{value:.4g} {self.costs.unit}".strip()
+
+        assert self.budget is not None
+        bound = line["spend_bound"]
+        warnings.warn(
+            f"BudgetSearchCV: no candidate stays within the budget of {amount(self.budget)}. The cheapest, "
+            f"{line['method']}, spends {amount(line['spend'])} on average and, with {self.confidence:.0%} confidence, "
+            f"less than {amount(bound)}: {amount(bound - self.budget)} too much. "
+            "Raise the budget, or pass cheaper candidates.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def preferred_points(table: pd.DataFrame, terms: Terms) -> tuple[list[int], bool]:
+    """Return the points to try, the preferred one first, and whether they are within the budget."""
+    preferred = by_preference(table, terms.budget).tolist()
+    limit = np.inf if terms.budget is None else terms.budget
+    within = [point for point in preferred if table["spend_bound"].loc[point] <= limit]
+    return within or preferred[:1], bool(within)
+
+
+def places_of(table: pd.DataFrame, estimators: Mapping[str, Any]) -> list[tuple[Sweep, int]]:
+    """Return the batch of each point and its position there; points of one method that can share a fit share it.
+
+    Raises
+    ------
+    ValueError
+        If a method of the table is not among the estimators.
+    """
+    places: dict[int, tuple[Sweep, int]] = {}
+    for name, lines in table.groupby("method", sort=False):
+        if name not in estimators:
+            raise ValueError(f"the frontier has points of {name!r}, which is not a method with a name. Search again.")
+        settings = lines["parameters"].tolist()
+        position = {repr(setting): line for setting, line in zip(settings, lines.index, strict=True)}
+        for batch in Sweep(str(name), estimators[str(name)], tuple(settings)).batches():
+            places |= {position[repr(setting)]: (batch, k) for k, setting in enumerate(batch.settings)}
+    return [places[line] for line in table.index]
+
+
+def model_for_budget(
+    owner: Any,
+    whole: Problem,
+    terms: Terms,
+    table: pd.DataFrame,
+    places: Sequence[tuple[Sweep, int]],
+    folds: Folds | None,
+) -> tuple[TableModel, int]:
+    """Choose a point for a budget, fit it on all rows, and return the model and the point.
+
+    Parameters
+    ----------
+    owner : object
+        It has learned the columns: ``n_features_in_``, ``feature_names_in_`` and ``cost_model_``.
+    whole : Problem
+        All rows.
+    terms : Terms
+        With the new budget and cap.
+    table : DataFrame
+        The frontier.
+    places : sequence of (Sweep, int)
+        For each point, its batch and its position there.
+    folds : Folds or None
+        For measuring the chosen point again under the cap of `terms`. None if it was measured under this cap.
+
+    Returns
+    -------
+    TableModel
+    int
+    """
+    table = table[competes(table)] if folds is None else _under_cap(table[competes(table)], terms)
+    points, are_within = preferred_points(table, terms)
+    refits = Refits(places, whole)
+    point, fitted = refits.first_within(points, terms.budget if are_within else None)
+    line = dict(table.loc[point])
+    if folds is not None:
+        line |= _measured_again(refits.places[point], fitted, folds, terms)
+    if not are_within:
+        terms.warn_of_excess(line, stacklevel=3)
+    return terms.model(owner, refits, point, fitted, terms.promise(line)), point
+
+
+def _under_cap(table: pd.DataFrame, terms: Terms) -> pd.DataFrame:
+    return table.assign(spend_bound=np.minimum(table["spend_bound"], np.inf if terms.cap is None else terms.cap))
+
+
+def _measured_again(place: tuple[Sweep, int], fitted: Fitted, folds: Folds, terms: Terms) -> dict[str, Any]:
+    batch, k = place
+    trial = Trial(batch)
+    for fold in range(len(folds)):
+        trial.measured[fold], _ = measure(batch, *folds.get(fold), terms.scoring)
+    point = Point(trial, k)
+    if point.failed:
+        errors = [each[k].error for each in trial.measured.values() if each[k].error]
+        raise ValueError(f"BudgetSearchCV: {batch.name} could not be measured under the cap: {errors[0]}")
+    everything = range(len(folds))
+    spend, score = (point.by_fold(name, everything) for name in ("spend", "score"))
+    return {
+        "spend": float(np.average(spend, weights=folds.held_weights)),
+        "spend_bound": bound_of(point, folds, terms.confidence),
+        "score": float(score.mean()),
+        "score_error": float(score.std(ddof=1) / np.sqrt(len(folds))),
+        "n_rows": int(folds.held_sizes.sum()),
+    }
+
+
+def with_limits(terms: Terms, budget: float, cap: float | None) -> Terms:
+    """Return the terms with another budget, and the smaller one of two caps."""
+    return replace(terms, budget=budget, cap=min((each for each in (cap, terms.cap) if each is not None), default=None))

@@ -1,0 +1,71 @@
+"""Points where they matter: new settings between the two points of a curve that bracket the budget.
+
+A curve is refined as long as its score still rises at the budget, and the largest bound within the budget is below
+`CLOSE` budgets.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from thrifty.tuning.knobs import FREE, Setting, between, cheaper, knob_of
+from thrifty.tuning.scouting import Curve, curves, noise
+from thrifty.tuning.survey import Point, Survey
+from thrifty.tuning.sweep import Sweep
+
+CLOSE = 0.9
+MAX_CURVES, MAX_ROUNDS = 3, 4
+FIRST_STEP = 3.0  # by which a knob is moved if all points of a curve are beyond the budget
+
+Bound = Callable[[Point], float]
+
+
+def refine(survey: Survey, bound: Bound, budget: float, constant: np.ndarray, reserve: Callable[[], float]) -> None:
+    """Measure new points of the best curves, round by round.
+
+    Parameters
+    ----------
+    survey : Survey
+    bound : callable
+        ``bound(point)`` is the upper confidence bound on the spend of a point that was measured on all folds.
+    budget : float
+    constant : ndarray of shape (n_folds,)
+        The score of the constant answer on each fold.
+    reserve : callable
+        Returns the seconds to keep for the final fit.
+    """
+    folds = range(len(survey.folds))
+    for _ in range(MAX_ROUNDS):
+        found = curves([p for p in survey.complete_points() if not p.trial.listed], folds, budget, constant)
+        best = [c for c in found if c.value >= found[0].value - noise(found)][:MAX_CURVES]
+        proposed = [(curve, each) for curve in best if (each := _proposal(curve, bound, budget)) is not None]
+        added = [trial for curve, setting in proposed for trial in survey.add(_sweep(curve, setting))]
+        if not added:
+            return
+        survey.measure(added, folds, reserve=reserve())
+
+
+def _sweep(curve: Curve, setting: Setting) -> Sweep:
+    return Sweep(curve.name, curve.points[0].trial.batch.estimator, (setting,))
+
+
+def _proposal(curve: Curve, bound: Bound, budget: float) -> Setting | None:
+    """Return the setting to measure next; None if the curve is close enough to the budget, or does not rise there."""
+    bounds = {point: bound(point) for point in curve.points}
+    within = [point for point in curve.points if bounds[point] <= budget]
+    beyond = [point for point in curve.points if bounds[point] > budget]
+    if not beyond or len(curve.points) < 2 or _is_dense(curve):
+        return None
+    above = min(beyond, key=lambda point: (bounds[point], point.trial.mean("spend", point.k)))
+    if not within:
+        return cheaper(above.setting, FIRST_STEP)
+    below = max(within, key=lambda point: (bounds[point], point.trial.mean("spend", point.k)))
+    best = max(point.trial.mean("score", point.k) for point in within)
+    rises = above.trial.mean("score", above.k) > best
+    return between(below.setting, above.setting) if rises and bounds[below] < CLOSE * budget else None
+
+
+def _is_dense(curve: Curve) -> bool:
+    """Tell whether one fit serves all points of a curve, so that they are close to each other already."""
+    point = curve.points[0]
+    return knob_of(point.setting) in FREE or hasattr(point.trial.batch.estimator, "at_cost_weight")

@@ -1,0 +1,111 @@
+"""The stages of a search: scout all methods, drop those that are worse, measure and refine the others.
+
+What the user listed himself is measured completely. A named method is measured
+
+    1. with few settings, on 2 folds, with at most 1,000 rows to fit,
+    2. on 2 folds with all rows to fit, if it was not dropped,
+    3. on all folds, if it was not dropped,
+    4. with new settings where the score still rises at the budget.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from thrifty.costs.amounts import amount
+from thrifty.tuning.frontier import bound_of
+from thrifty.tuning.refinement import refine
+from thrifty.tuning.scouting import drop_dominated
+from thrifty.tuning.survey import Point, Survey, Trial
+from thrifty.tuning.sweep import Sweep
+
+SCOUT_ROWS, SCOUT_FOLDS = 1_000, (0, 1)
+QUICK = ("l1", "truncated", "static", "attentive", "astc", "and-or", "cscc", "cstc", "cronus")  # before the others
+
+
+@dataclass(eq=False)
+class Stages:
+    """Decides what a survey measures.
+
+    Attributes
+    ----------
+    survey : Survey
+    budget : float or None
+        Bound on the mean spend.
+    confidence : float
+        Confidence of the bound.
+    constant : ndarray of shape (n_folds,)
+        The score of the constant answer on each fold.
+    """
+
+    survey: Survey
+    budget: float | None
+    confidence: float
+    constant: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.bound: Callable[[Point], float] = lru_cache(None)(self._bound)
+        self.limit = np.inf if self.budget is None else self.budget
+
+    def run(self, listed: Sequence[Sweep], named: Sequence[Sweep]) -> None:
+        """Measure candidates, as far as the time limit allows.
+
+        Parameters
+        ----------
+        listed : sequence of Sweep
+            Settings that the user listed.
+        named : sequence of Sweep
+            The first settings of methods with a name.
+        """
+        survey, folds = self.survey, range(len(self.survey.folds))
+        by_user = [trial for sweep in listed for trial in survey.add(sweep, listed=True)]
+        quick_first = sorted(named, key=lambda each: QUICK.index(each.name) if each.name in QUICK else len(QUICK))
+        by_name = [survey.add(sweep) for sweep in quick_first]
+        if survey.clock.limit is not None:
+            self._measure_something(by_user or by_name[0], folds)
+        survey.measure(by_user, folds, reserve=self.reserve())
+        trials = [trial for added in by_name for trial in added]
+        if len(by_name) > 1 and len(folds) > len(SCOUT_FOLDS):
+            trials = self._scout(trials)
+        survey.measure(trials, folds, reserve=self.reserve())
+        if self.budget is not None:
+            refine(survey, self.bound, self.budget, self.constant, self.reserve)
+
+    def shown_with_best(self, show: Callable[[str, float], None], unit: str) -> Callable[[str, float], None]:
+        """Return a function that shows the method at work, and the best point so far."""
+
+        def show_both(name: str, seconds_left: float) -> None:
+            best = self.best()
+            if best is not None:
+                spend, score = (best.trial.mean(each, best.k) for each in ("spend", "score"))
+                name += f"; best so far {best.trial.name}, {score:.3g} at {amount(spend, unit)}"
+            show(name, seconds_left)
+
+        return show_both
+
+    def best(self) -> Point | None:
+        """Return the point with the best score within the budget so far."""
+        within = [point for point in self.survey.complete_points() if self.bound(point) <= self.limit]
+        return max(within, key=lambda point: point.trial.mean("score", point.k), default=None)
+
+    def reserve(self) -> float:
+        """Return the seconds that the final fit of the best point so far will take."""
+        best = self.best()
+        return 0.0 if best is None else self.survey.clock.refit(best.trial.name, id(best.trial))
+
+    def _measure_something(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
+        """Measure one quick candidate, on few rows whatever the time limit is, and then on all."""
+        self.survey.measure(trials[:1], folds[:2], SCOUT_ROWS, must=True)
+        self.survey.measure(trials[:1], folds)
+
+    def _scout(self, trials: list[Trial]) -> list[Trial]:
+        for n_rows in (SCOUT_ROWS, None):
+            if n_rows is None or n_rows < self.survey.folds.n_fitted(0):
+                self.survey.measure(trials, SCOUT_FOLDS, n_rows, reserve=self.reserve())
+                trials = drop_dominated(self.survey, trials, SCOUT_FOLDS, self.limit, self.constant)
+        return trials
+
+    def _bound(self, point: Point) -> float:
+        return bound_of(point, self.survey.folds, self.confidence)
