@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty.tuning.frontier import by_preference, dominated, spend_bound
+from thrifty.tuning.choice import by_preference
+from thrifty.tuning.frontier import dominated, spend_bound
 
 
 def brute_domination(spend, score):
@@ -44,6 +45,8 @@ def test_spends_that_never_differ_are_their_own_bound():
 def test_preference_is_score_within_the_budget_then_least_excess():
     table = pd.DataFrame(
         {
+            "method": ["a", "b", "c", "d", "e"],
+            "parameters": [{}] * 5,
             "score": [0.9, 0.8, 0.8, 0.99, 0.7],
             "spend": [9.0, 4.0, 3.0, 20.0, 1.0],
             "spend_bound": [11.0, 5.0, 5.0, 25.0, 2.0],

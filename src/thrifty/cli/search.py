@@ -1,7 +1,6 @@
 """The search behind ``thrifty fit`` and ``thrifty frontier``: its options, and the rows that it learns from."""
 
 import re
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +33,15 @@ Scoring = Annotated[
     str | None, typer.Option(help="The score to maximize: a scikit-learn scorer such as roc_auc, or ndcg@k.")
 ]
 Folds = Annotated[int, typer.Option("--cv", min=2, help="Number of folds of the cross-validation.")]
+TimeLimit = Annotated[
+    float | None, typer.Option("--time-limit", help="Seconds that the search may take; it then keeps the best so far.")
+]
+KeepBest = Annotated[
+    bool, typer.Option("--keep-best", help="Ctrl-C during the search ends it with the best so far, and saves that.")
+]
+Group = Annotated[
+    str | None, typer.Option(help="A column whose rows are held out together if equal, such as a patient; no feature.")
+]
 Confidence = Annotated[float, typer.Option(help="Confidence of the bound on the mean spend.")]
 Jobs = Annotated[int | None, typer.Option(help="Number of fits at a time; -1 means one per core.")]
 Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out, such as an identifier.")]
@@ -70,6 +78,7 @@ def run_search(
     numeric: list[str] | None,
     category: list[str] | None,
     strict: bool,
+    group: str | None = None,
     **options: Any,
 ) -> Found:
     """Search for a model of a table; print warnings as notes."""
@@ -84,8 +93,8 @@ def run_search(
 
     task = "ranking" if task is None and qid is not None else task
     kinds = kinds_from(numeric or [], category or [])
-    rows = read_training_rows(data, target, qid, drop or [], task, kinds)
-    prices = costs and read_prices(costs, list(rows.X), {target, qid, *(drop or [])}, str(data))
+    rows, groups = read_training_rows(data, target, qid, drop or [], task, kinds, group)
+    prices = costs and read_prices(costs, list(rows.X), {target, qid, group, *(drop or [])}, str(data))
     row_numbers = (rows.X.index + 1).tolist()
     columns = learned_columns(rows.X, kinds, row_numbers, str(data), strict)
     search = BudgetSearchCV(
@@ -93,11 +102,11 @@ def run_search(
         costs=prices,
         task=task,
         kinds=settled(kinds, columns),
-        verbose=sys.stderr.isatty(),
+        verbose=True,
         **options,
     )
     with warnings_as_notes():
-        return Found(search.fit(rows.X, rows.y, qid=rows.qid), columns, row_numbers)
+        return Found(search.fit(rows.X, rows.y, qid=rows.qid, groups=groups), columns, row_numbers)
 
 
 def learned_columns(
@@ -120,32 +129,43 @@ def learned_columns(
 
 
 def read_training_rows(
-    path: Path, target: str, qid: str | None, drop: Sequence[str], task: str | None, kinds: Mapping[str, str]
-) -> "Rows":
-    """Read a table and separate features, targets and queries; leave out rows without a target."""
+    path: Path,
+    target: str,
+    qid: str | None,
+    drop: Sequence[str],
+    task: str | None,
+    kinds: Mapping[str, str],
+    group: str | None = None,
+) -> "tuple[Rows, Any]":
+    """Read a table and separate features, targets, queries and groups; leave out rows without a target."""
     from thrifty.cli.tables.table_file import open_table, refuse_missing_queries
     from thrifty.models.rows import Rows
 
     with open_table(path) as table:
-        table.refuse_unknown(target=target, qid=qid, drop=drop)
-        _refuse_two_roles(target, qid, drop)
-        others = {target, *drop} | ({qid} if qid else set())
+        table.refuse_unknown(target=target, qid=qid, drop=drop, group=group)
+        _refuse_two_roles(target, qid, drop, group)
+        others = {target, *drop} | {each for each in (qid, group) if each}
         _refuse_unknown_kinds(table, kinds, others)
         text = [name for name, kind in kinds.items() if kind == "category"]  # so that 007 and 7 are different levels
         frame = _rows_with_target(table.read(text), target, table.place)
         if qid:
             refuse_missing_queries(frame[qid], table.place)
+        if group:
+            refuse_missing_queries(frame[group], table.place, "group")
         if len(others) == len(table.names):
             raise ValueError(f"{table.place}: no column is left apart from the target. Pass a table with features.")
         _refuse_decimal_commas(frame.drop(columns=[*drop, *text]), table.place)
     y = _typed_targets(frame[target], task)
-    return Rows(frame.drop(columns=list(others)), y, qid=frame[qid].to_numpy() if qid else None)
+    rows = Rows(frame.drop(columns=list(others)), y, qid=frame[qid].to_numpy() if qid else None)
+    return rows, frame[group].to_numpy() if group else None
 
 
-def _refuse_two_roles(target: str, qid: str | None, drop: Sequence[str]) -> None:
-    for option, taken in (("--drop", drop), ("--qid", [qid])):
+def _refuse_two_roles(target: str, qid: str | None, drop: Sequence[str], group: str | None) -> None:
+    for option, taken in (("--drop", drop), ("--qid", [qid]), ("--group", [group])):
         if target in taken:
             raise ValueError(f"{option} is {target!r}, which is the target. Leave out {option} for this column.")
+    if group in drop:
+        raise ValueError(f"--drop is {group!r}, which is the column with the groups. Leave out --drop for this column.")
     if qid in drop:
         raise ValueError(f"--drop is {qid!r}, which is the column with the queries. Leave out --drop for this column.")
 

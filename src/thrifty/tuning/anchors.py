@@ -83,6 +83,6 @@ def _score(problem: Problem, held_out: Rows, scoring: Any, constant: bool) -> fl
     try:
         model = estimator.fit(rows.X, rows.y, rows.weight, qid=rows.qid)
         predictions = RecordedPredictions(model, model.acquire(test.X, qid=test.qid))
-        return scorer_of(scoring)(predictions, test.X, test.y, test.qid)
+        return scorer_of(scoring)(predictions, test.X, test.y, test.qid, test.weight)
     except Exception:  # such as a fold with a single class
         return np.nan

@@ -240,7 +240,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         survey = self._survey(folds, candidates, len(everything))
         self._tabulate(survey)
         if self.refit:
-            self._choose(survey, folds.problem if not is_sample else self._terms.problem(everything, encoder))
+            whole = self._terms.problem(everything, encoder) if is_sample else folds.problem
+            self._choose(survey, whole)
         return self
 
     def _folds(self, everything: Rows, encoder: TableEncoder, groups: Any) -> tuple[Folds, bool]:
@@ -292,7 +293,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         """Fit points on all rows in the order of preference, until one stays within the budget on all rows too."""
         self._places = [(point.trial.batch, point.k) for point in survey.points()]
         points, are_within = preferred_points(self.frontier_, self._terms)
-        refits = Refits(self._places, whole)
+        points, fits_in_time = survey.refitted_in_time(points)
+        refits = Refits(self._places, whole if fits_in_time else survey.folds.problem)
         self.best_index_, fitted = refits.first_within(points, self.budget if are_within else None)
         for point, note in refits.notes.items():
             self.frontier_.loc[point, "note"] = note

@@ -124,7 +124,7 @@ def _measured(fitted: Fitted, held_out: Rows, cap: float | None, scoring: Any) -
     try:
         acquisition = fitted.acquire(held_out, cap)
         predictions = RecordedPredictions(fitted.model, acquisition)
-        score = scorer_of(scoring)(predictions, held_out.X, held_out.y, held_out.qid)
+        score = scorer_of(scoring)(predictions, held_out.X, held_out.y, held_out.qid, held_out.weight)
     except Exception as error:
         return Measurement(error=f"{type(error).__name__}: {error}")
     spend = acquisition.spend

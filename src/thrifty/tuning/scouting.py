@@ -1,7 +1,8 @@
 """Successive halving: curves that few folds show to be worse than others are not measured on the remaining folds.
 
-A curve is judged by its score at the budget: by linear interpolation between its best points so far, in the order of
-their spends, from the constant answer that costs nothing. With the scores v of two curves on K folds, the noise of the
+A curve is judged by its score at the budget: its scores are replaced by their isotonic regression on the spend, from
+the constant answer that costs nothing, with linear interpolation in between. Without a budget it is judged at several
+spends, and kept if it is good at any of them. With the scores v of two curves on K folds, the noise of the
 difference of their means is
 
     se = sqrt(mean over curves of Var_k(v_curve,k - v_leader,k) / K)
@@ -15,6 +16,7 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.isotonic import isotonic_regression
 
 from thrifty.tuning.survey import Point, Survey, Trial
 
@@ -69,8 +71,8 @@ def _values(points: Sequence[Point], folds: Sequence[int], budget: float, consta
 
 def _at_budget(spend: np.ndarray, score: np.ndarray, budget: float, constant: float) -> float:
     order = np.lexsort((score, spend))
-    spends, best = np.append(0.0, spend[order]), np.maximum.accumulate(np.append(constant, score[order]))
-    return float(np.interp(min(budget, spends[-1]), spends, best))
+    spends, scores = np.append(0.0, spend[order]), isotonic_regression(np.append(constant, score[order]))
+    return float(np.interp(budget, spends, scores))
 
 
 def noise(found: Sequence[Curve]) -> float:
@@ -82,7 +84,7 @@ def noise(found: Sequence[Curve]) -> float:
 
 
 def drop_dominated(
-    survey: Survey, trials: Sequence[Trial], folds: Sequence[int], budget: float, constant: np.ndarray
+    survey: Survey, trials: Sequence[Trial], folds: Sequence[int], budgets: Sequence[float], constant: np.ndarray
 ) -> list[Trial]:
     """Return the trials that are worth measuring on more folds; the others get a note.
 
@@ -92,7 +94,8 @@ def drop_dominated(
     trials : sequence of Trial
         Measured on the folds.
     folds : sequence of int
-    budget : float
+    budgets : sequence of float
+        What is good at one of these is kept.
     constant : ndarray of shape (n_folds,)
 
     Returns
@@ -100,18 +103,34 @@ def drop_dominated(
     list of Trial
     """
     trials = [trial for trial in trials if set(folds) <= set(trial.measured)]  # the time was enough for these
-    found = curves(survey.points(trials), folds, budget, constant) if trials else []
-    if not found:
-        return list(trials)
-    kept = _kept(found, few_rows=trials[0].n_fitted is not None, baseline=float(constant[list(folds)].mean()))
-    remain = {id(point.trial) for curve in kept for point in curve.points if _is_needed(point, curve, budget)}
+    verdicts = [_judged(survey, trials, folds, budget, constant) for budget in budgets]
+    remain = {trial for needed, _ in verdicts for trial in needed}
     for trial in trials:
-        if id(trial) not in remain:
-            best = max(
-                (c for c in found if any(p.trial is trial for p in c.points)), key=lambda c: c.value, default=None
-            )
-            trial.note = _note(survey, trial, best, found[0], best in kept)
-    return [trial for trial in trials if id(trial) in remain]
+        if trial not in remain:
+            trial.note = f"dropped after {_amount(survey, trial)}: {verdicts[0][1][trial]}"
+    return [trial for trial in trials if trial in remain]
+
+
+def _judged(
+    survey: Survey, trials: Sequence[Trial], folds: Sequence[int], budget: float, constant: np.ndarray
+) -> tuple[set[Trial], dict[Trial, str]]:
+    """Return the trials that are needed for a budget, and for each trial why it would not be."""
+    found = curves(survey.points(trials), folds, budget, constant)
+    if not found:
+        return set(trials), {}
+    few_rows, baseline = trials[0].n_fitted is not None, float(constant[list(folds)].mean())
+    kept = _kept(found, few_rows=few_rows, baseline=baseline)
+    needed = {point.trial for curve in kept for point in curve.points if _is_needed(point, curve, budget)}
+    reasons = dict.fromkeys(trials, "every fold failed")
+    for curve in reversed(found):  # the reason of the best curve of a trial is written last
+        score = f"score at the budget {curve.value:.3g}, while {found[0].name} has {found[0].value:.3g}"
+        reason = "a cheaper point of its curve is beyond the budget too" if curve in kept else score
+        reasons |= {point.trial: reason for point in curve.points}
+    return needed, reasons
+
+
+def _amount(survey: Survey, trial: Trial) -> str:
+    return f"{len(trial.measured)} folds of {trial.n_fitted or survey.folds.n_fitted(min(trial.measured))} rows"
 
 
 def _kept(found: Sequence[Curve], *, few_rows: bool, baseline: float) -> list[Curve]:
@@ -131,14 +150,3 @@ def _is_needed(point: Point, curve: Curve, budget: float) -> bool:
         return True
     beyond = [each.trial.mean("spend", each.k) for each in curve.points]
     return point.trial.mean("spend", point.k) <= min((each for each in beyond if each > budget), default=np.inf)
-
-
-def _note(survey: Survey, trial: Trial, own: Curve | None, leader: Curve, curve_is_kept: bool) -> str:
-    folds = len(trial.measured)
-    rows = trial.n_fitted or survey.folds.n_fitted(next(iter(trial.measured)))
-    place = f"dropped after {folds} folds of {rows} rows"
-    if own is None:
-        return f"{place}: every fold failed"
-    if curve_is_kept:
-        return f"{place}: a cheaper point of its curve is beyond the budget too"
-    return f"{place}: score at the budget {own.value:.3g}, while {leader.name} has {leader.value:.3g}"

@@ -22,6 +22,7 @@ from thrifty.tuning.survey import Point, Survey, Trial
 from thrifty.tuning.sweep import Sweep
 
 SCOUT_ROWS, SCOUT_FOLDS = 1_000, (0, 1)
+LEVELS = (1.0, 0.5, 0.25, 0.12, 0.06)  # shares of the cost of all columns, if there is no budget
 QUICK = ("l1", "truncated", "static", "attentive", "astc", "and-or", "cscc", "cstc", "cronus")  # before the others
 
 
@@ -104,8 +105,14 @@ class Stages:
         for n_rows in (SCOUT_ROWS, None):
             if n_rows is None or n_rows < self.survey.folds.n_fitted(0):
                 self.survey.measure(trials, SCOUT_FOLDS, n_rows, reserve=self.reserve())
-                trials = drop_dominated(self.survey, trials, SCOUT_FOLDS, self.limit, self.constant)
+                trials = drop_dominated(self.survey, trials, SCOUT_FOLDS, self._levels(), self.constant)
         return trials
+
+    def _levels(self) -> list[float]:
+        """Return the spends at which methods are compared."""
+        if self.budget is not None:
+            return [self.budget]
+        return (np.array(LEVELS) * self.survey.folds.problem.max_spend).tolist()
 
     def _bound(self, point: Point) -> float:
         return bound_of(point, self.survey.folds, self.confidence)

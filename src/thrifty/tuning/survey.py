@@ -121,6 +121,13 @@ class Survey:
         """Return the points that were measured completely and did not fail."""
         return [each for each in self.points() if self.is_complete(each.trial) and not each.failed]
 
+    def refitted_in_time(self, lines: Sequence[int]) -> tuple[list[int], bool]:
+        """Return those of some points whose final fit ends in time; if there is none, the quickest one and False."""
+        points = self.points()
+        seconds = {line: self.clock.refit(points[line].trial.name, id(points[line].trial)) for line in lines}
+        in_time = [line for line in lines if seconds[line] <= self.clock.left]
+        return (in_time, True) if in_time else ([min(seconds, key=lambda line: seconds[line])], False)
+
     def measure(
         self,
         trials: Sequence[Trial],

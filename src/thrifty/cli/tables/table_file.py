@@ -105,10 +105,10 @@ def quoted(names: Sequence[str], limit: int = 12) -> str:
     return ", ".join(map(repr, names[:limit])) + rest
 
 
-def refuse_missing_queries(column: Any, place: str) -> None:
-    """Raise ValueError if the query of some rows is missing."""
+def refuse_missing_queries(column: Any, place: str, option: str = "qid") -> None:
+    """Raise ValueError if the query or the group of some rows is missing."""
     if n_missing := int(column.isna().sum()):
         raise ValueError(
-            f"--qid is {column.name!r}, which is missing in {n_missing} rows of {place}. Fill in the values, or remove "
+            f"--{option} is {column.name!r}, which is missing in {n_missing} rows of {place}. Fill in the values, or remove "
             "these rows."
         )
