@@ -19,12 +19,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 
-from thrifty.costs import CostModel
-from thrifty.metrics.scoring import scorer_of
+from thrifty.costs import CostModel, ErrorCosts
+from thrifty.metrics.scoring import TOTAL_COST, scoring_for
 from thrifty.models.base import BudgetedEstimator
 from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.promise import Promise
-from thrifty.models.rows import Rows
+from thrifty.models.rows import Rows, refuse_bad_class_weight
 from thrifty.models.tables.checked_table import checked_rows, resolved_costs
 from thrifty.models.tables.preparation import learned_encoder
 from thrifty.models.tables.table_model import TableModel
@@ -61,8 +61,10 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         What each column of X costs to acquire. None means the costs of `estimators`, or one unit each if they have
         none.
     scoring : str, callable or None, default=None
-        A scikit-learn scorer, or ``"ndcg@k"`` or ``"precision@k"``, which are computed by query. None means accuracy
-        for classification, R² for regression and NDCG@5 for ranking.
+        A scikit-learn scorer; ``"ndcg@k"`` or ``"precision@k"``, which are computed by query; or ``"total_cost"``,
+        which is -(mean spend + mean cost of errors) and needs `error_costs`. The positive one of two classes is the
+        second in sorted order; with more classes ``"f1"`` and the like are means over the classes. None means
+        total_cost with `error_costs`, otherwise accuracy for classification, R² for regression and NDCG@5 for ranking.
     cv : int or splitter, default=5
         The number of folds, or a splitter of scikit-learn. Folds consist of whole queries if there are queries, and
         are stratified if there are classes.
@@ -81,6 +83,14 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     kinds : dict or None, default=None
         ``{column: kind}`` with kind "number", "boolean", "date" or "category", for columns whose kind should not be
         inferred from their values; see `TableModel`.
+    error_costs : array-like, DataFrame, dict, float or ErrorCosts, default=None
+        What mistakes cost, in the unit of `costs`; see `thrifty.costs.ErrorCosts`. For classes: a matrix by true class
+        and answer, or ``{(true, answer): cost}``; for numbers: a cost for each squared unit of error, or
+        ``{"absolute": cost}``. Classifiers then answer with the class of the smallest expected cost, and the default
+        scoring is ``"total_cost"``: a case costs what is acquired for it, and its error. A budget is not needed.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as scikit-learn has them. They are multiplied into the sample weights of the fits, and
+        do not count in scores and spends.
     random_state : int or None, default=0
         Seed of the sample, of the folds, and of methods that are random.
     verbose : bool, default=False
@@ -109,6 +119,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         The costs, aligned with the columns of X.
     scoring_ : str or callable
         The scoring that was used.
+    error_costs_ : ErrorCosts or None
+        What mistakes cost.
     cv_results_ : dict of ndarray
         All points fold by fold, in the form of scikit-learn's searches.
     classes_ : ndarray of shape (n_classes,)
@@ -152,6 +164,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         max_rows: int | None = 5_000,
         task: str | None = None,
         kinds: Any = None,
+        error_costs: Any = None,
+        class_weight: Any = None,
         random_state: Any = 0,
         verbose: bool = False,
     ):
@@ -167,6 +181,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self.max_rows = max_rows
         self.task = task
         self.kinds = kinds
+        self.error_costs = error_costs
+        self.class_weight = class_weight
         self.random_state = random_state
         self.verbose = verbose
 
@@ -194,16 +210,37 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         everything = checked_rows(self, X, y, sample_weight, qid)
         task = Task.of(everything.y, everything.qid, self.task, given_estimators(candidates))
         self.cost_model_ = resolved_costs(self, common_costs(candidates) if self.costs is None else self.costs)
-        self.scoring_ = task.default_scoring if self.scoring is None else self.scoring
+        self.error_costs_ = self._parsed_error_costs(task, everything.y)
+        self.scoring_ = self._settled_scoring(task, everything)
         encoder = learned_encoder(everything, self.cost_model_, self.kinds, owner="BudgetSearchCV")
         rows = sample(everything, self.max_rows, stratify=task.has_classes, random_state=self.random_state)
-        problem = Problem.of(rows, encoder, self.cost_model_, task, self.cap)
+        terms = {"cap": self.cap, "error_costs": self.error_costs_, "class_weight": self.class_weight}
+        problem = Problem.of(rows, encoder, self.cost_model_, task, **terms)
         batches = [batch for sweep in sweeps(candidates, problem, self.random_state) for batch in sweep.batches()]
         self._cross_validate(rows, problem, batches)
         if self.refit:
-            whole = problem if rows is everything else Problem.of(everything, encoder, self.cost_model_, task, self.cap)
+            whole = problem if rows is everything else Problem.of(everything, encoder, self.cost_model_, task, **terms)
             self._choose(Refits(batches, whole), n_measured=len(rows))
         return self
+
+    def _parsed_error_costs(self, task: Task, y: np.ndarray) -> ErrorCosts | None:
+        for name in ("error_costs", "class_weight"):
+            useless = task is Task.RANKING or (name == "class_weight" and not task.has_classes)
+            valid = getattr(self, name) is None or not useless
+            self._refuse_unless(valid, name, getattr(self, name), f"None for {task}")
+        refuse_bad_class_weight(self.class_weight, y, "BudgetSearchCV")
+        if self.error_costs is None:
+            return None
+        return ErrorCosts.resolve(self.error_costs, np.unique(y) if task.has_classes else None, "BudgetSearchCV")
+
+    def _settled_scoring(self, task: Task, rows: Rows) -> Any:
+        scoring = self.scoring
+        if scoring is None:
+            scoring = task.default_scoring if self.error_costs_ is None else TOTAL_COST
+        try:
+            return scoring_for(scoring, rows.y, rows.qid, has_classes=task.has_classes, error_costs=self.error_costs_)
+        except ValueError as error:
+            raise ValueError(f"BudgetSearchCV: {error}") from None
 
     def _cross_validate(self, rows: Rows, problem: Problem, batches: list[Sweep]) -> None:
         """Set ``frontier_`` and ``cv_results_``."""
@@ -230,7 +267,14 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_score_, self.best_params_ = float(line["score"]), line["parameters"]
         self.promise_ = self._promise(line, n_measured)
         cap = fitted.limit(self.cap)
-        model = TableModel(refits.unfitted(self.best_index_), costs=self.cost_model_, cap=cap, kinds=self.kinds)
+        model = TableModel(
+            refits.unfitted(self.best_index_),
+            costs=self.cost_model_,
+            cap=cap,
+            kinds=self.kinds,
+            error_costs=self.error_costs_ if refits.problem.task.has_classes else None,
+            class_weight=self.class_weight,
+        )
         self.best_estimator_ = model.adopt(self, refits.problem.encoder, fitted.model, self.promise_)
 
     def _promise(self, line: Any, n_measured: int) -> Promise:
@@ -275,8 +319,6 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         check("max_rows", valid, "a whole number of at least 1, or None")
         check("task", self.task is None or self.task in TASKS, f"None or one of {', '.join(TASKS)}")
         check("kinds", self.kinds is None or isinstance(self.kinds, Mapping), "a dict of columns and kinds, or None")
-        if self.scoring is not None:
-            scorer_of(self.scoring)
 
     # Hooks of scikit-learn
 

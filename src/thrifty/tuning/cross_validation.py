@@ -14,7 +14,7 @@ from thrifty.metrics.scoring import scorer_of
 from thrifty.models.progress import progress
 from thrifty.models.rows import Rows
 from thrifty.models.training_record import without_fingerprint
-from thrifty.tuning.problem import Problem, encoded, relearned_encoder
+from thrifty.tuning.problem import Problem, encoded
 from thrifty.tuning.recorded_predictions import RecordedPredictions
 from thrifty.tuning.splits import Fold
 from thrifty.tuning.sweep import Fitted, Sweep
@@ -83,15 +83,14 @@ def fold_problems(raw: Rows, problem: Problem, folds: Sequence[Fold]) -> Iterato
     """
     for kept, held in folds:
         to_fit = raw.take(kept)
-        encoder = relearned_encoder(problem.encoder, to_fit)
-        fold = Problem.of(to_fit, encoder, problem.costs, problem.task, problem.cap)
-        yield fold, encoded(raw.take(held), encoder)
+        fold = problem.of_rows(to_fit)
+        yield fold, encoded(raw.take(held), fold.encoder)
 
 
 def measure(batch: Sweep, problem: Problem, held_out: Rows, scoring: Any) -> list[Measurement]:
     """Fit a batch of settings and measure each on held-out rows."""
     with _thread_pools().limit(limits=1, user_api="blas"), without_fingerprint():  # threads are slower on so few rows
-        return [_measured(each, held_out, problem.cap, scoring) for each in batch.fit(problem)]
+        return [_measured(each, held_out, problem, scoring) for each in batch.fit(problem)]
 
 
 @cache
@@ -100,13 +99,13 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _measured(fitted: Fitted, held_out: Rows, cap: float | None, scoring: Any) -> Measurement:
+def _measured(fitted: Fitted, held_out: Rows, problem: Problem, scoring: Any) -> Measurement:
     if fitted.error:
         return Measurement(error=fitted.error)
     try:
-        acquisition = fitted.acquire(held_out, cap)
-        predictions = RecordedPredictions(fitted.model, acquisition)
-        score = scorer_of(scoring)(predictions, held_out.X, held_out.y, held_out.qid)
+        acquisition = fitted.acquire(held_out, problem.cap)
+        predictions = RecordedPredictions(fitted.model, acquisition, problem.error_costs)
+        score = scorer_of(scoring, problem.error_costs)(predictions, held_out.X, held_out.y, held_out.qid)
     except Exception as error:
         return Measurement(error=f"{type(error).__name__}: {error}")
     spend = acquisition.spend
