@@ -1,7 +1,5 @@
 """A search with error costs minimises the mean total cost; class weights count in fits only."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,11 +89,10 @@ def test_a_budget_and_another_score_may_still_be_given():
 
 def test_methods_with_error_costs_of_their_own_get_them():
     search = BudgetSearchCV(["thrifty"], costs=HEART.costs, error_costs=PAIRS, cv=2).fit(HEART.X, Y)
-    inner = search.best_estimator_.estimator_
-    assert inner.error_costs_.tolist() == MATRIX
-    np.testing.assert_array_equal(
-        inner.predict(search.best_estimator_.encoder_.transform(HEART.X)), search.predict(HEART.X)
-    )
+    model = search.best_estimator_
+    assert model.estimator_.error_costs_.tolist() == MATRIX
+    answers = model.estimator_.predict(model.encoder_.transform(HEART.X))
+    np.testing.assert_array_equal(answers, search.predict(HEART.X))
 
 
 @pytest.mark.parametrize("form", [2.0, {"squared": 2.0}, {"absolute": 6.0}], ids=str)
@@ -135,14 +132,14 @@ def test_class_weights_count_in_fits_only():
     [
         ({"scoring": "r2"}, "scoring is 'r2', which compares numbers, but the targets are classes"),
         ({"scoring": "total_cost"}, "scoring is 'total_cost', but there are no error costs"),
-        ({"error_costs": {("absent", "sick"): 1}}, "'sick' is not a class"),
+        ({"error_costs": {("absent", "sick"): 1}}, r"error_costs is .*: 'sick' is not a class"),
         ({"error_costs": 3.0}, r"error_costs is 3.0; expected a matrix of shape \(2, 2\)"),
         ({"class_weight": "heavy"}, "class_weight is 'heavy'; expected 'balanced'"),
         ({"class_weight": {"sick": 1.0}}, "class_weight has 'sick', which is not a class of y"),
     ],
 )
 def test_what_cannot_work_is_refused_before_any_fit(parameters, problem):
-    with pytest.raises(ValueError, match=f"BudgetSearchCV: {problem}"), warnings.catch_warnings():
+    with pytest.raises(ValueError, match=f"BudgetSearchCV: {problem}"):
         BudgetSearchCV(["l1"], costs=HEART.costs, **parameters).fit(HEART.X, Y)
 
 
@@ -151,5 +148,5 @@ def test_rankings_have_no_error_costs():
     for name in ("error_costs", "class_weight"):
         with pytest.raises(ValueError, match=f"BudgetSearchCV: {name} is 1.0; expected None for ranking"):
             BudgetSearchCV(["l1"], **{name: 1.0}).fit(data.X, data.y, qid=data.qid)
-    with pytest.raises(ValueError, match="class_weight is 'balanced'"):
+    with pytest.raises(ValueError, match="class_weight is 'balanced'; expected None for regression"):
         BudgetSearchCV(["l1"], class_weight="balanced").fit(data.X, data.X[:, 0])
