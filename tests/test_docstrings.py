@@ -7,14 +7,16 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import thrifty
-from thrifty import metrics, plots
+from thrifty import evaluation, metrics, plots
 
 PUBLIC = [getattr(thrifty, name) for name in thrifty.__all__]
 DISPLAYS = [getattr(plots, name) for name in plots.__all__]
-CLASSES = [each for each in PUBLIC + DISPLAYS if inspect.isclass(each) and not issubclass(each, Exception)]
-FUNCTIONS = [each for each in PUBLIC + [getattr(metrics, name) for name in metrics.__all__] if inspect.isfunction(each)]
+MEASURES = [getattr(module, name) for module in (evaluation, metrics) for name in module.__all__]
+CLASSES = [each for each in PUBLIC + DISPLAYS + MEASURES if inspect.isclass(each) and not issubclass(each, Exception)]
+FUNCTIONS = [each for each in PUBLIC + MEASURES if inspect.isfunction(each)]
 ESTIMATORS = [each for each in CLASSES if issubclass(each, BaseEstimator) and not inspect.isabstract(each)]
 VALUES = {
+    "Evaluation",
     "Run",
     "Acquisition",
     "Acquire",

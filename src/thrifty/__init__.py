@@ -128,6 +128,7 @@ _SUBMODULES = (
     "client",
     "costs",
     "datasets",
+    "evaluation",
     "exceptions",
     "metrics",
     "persistence",

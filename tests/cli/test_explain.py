@@ -11,6 +11,7 @@ import pytest
 
 import thrifty as package
 from thrifty.cli.loaded_model import LoadedModel, number_distinct_rows
+from thrifty.evaluation import purchases
 
 THRIFTY = Path(sys.executable).with_name("thrifty")
 
@@ -172,9 +173,48 @@ def test_the_bill_names_what_is_shared(thrifty, tables, heart):
     assert len({unit for unit, _ in bill}) == len(bill)
 
 
+def test_rows_with_targets_tell_what_each_purchase_earns(thrifty, models, tables, heart):
+    arguments = ("explain", models / "heart.thrifty", "--rows", "heart.csv", "--target", "diagnosis")
+    told = json.loads(thrifty(*arguments, "--json").out)
+    expected = purchases(package.load(models / "heart.thrifty"), heart.X, heart.frame["diagnosis"].to_numpy())
+    assert told["scoring"] == "accuracy"
+    assert [each["name"] for each in told["purchases"]] == expected.index.tolist()
+    assert [each["loss"] for each in told["purchases"]] == pytest.approx(expected["loss"].tolist())
+    said = " ".join(thrifty(*arguments).out.split())
+    assert "loss of accuracy" in said
+    assert f"No row buys {', '.join(expected.index[expected['bought'] == 0])}." in said
+
+
+def test_rows_without_targets_tell_how_often_and_for_how_much(thrifty, models, tables, heart):
+    heart.X.to_csv("rows.csv", index=False)
+    told = json.loads(thrifty("explain", models / "heart.thrifty", "--rows", "rows.csv", "--json").out)
+    assert told["scoring"] is None
+    assert "loss" not in told["purchases"][0]
+    assert sum(each["spend"] for each in told["purchases"]) == pytest.approx(told["mean_spend"])
+    assert "loss" not in thrifty("explain", models / "heart.thrifty", "--rows", "rows.csv").out
+
+
+def test_rankings_need_queries_to_be_scored(thrifty, models, tables):
+    arguments = ("explain", models / "ranks.thrifty", "--rows", "mixed.csv", "--json")
+    assert json.loads(thrifty(*arguments).out)["scoring"] is None
+    told = json.loads(thrifty(*arguments, "--target", "grade", "--qid", "query").out)
+    assert told["scoring"] == "ndcg@5"
+
+
+def test_a_bar_chart_is_written_in_a_process_of_its_own(models, tables):
+    command = [THRIFTY, "explain", models / "heart.thrifty", "--rows", "heart.csv", "--png", "bars.png"]
+    done = subprocess.run([*command, "--target", "diagnosis"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path("bars.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (["--target", "diagnosis"], "--target is for a table of rows"),
+        (["--rows", "heart.csv", "--row", "1", "--png", "a.png"], "--png is for a table of rows"),
+        (["--rows", "heart.csv", "--png", "a.jpg"], "--png is 'a.jpg'"),
+        (["--rows", "heart.csv", "--target", "age"], "which is not a class of the model"),
         (["--row", "3"], "no --rows"),
         (["--row", "0", "--rows", "heart.csv"], "rows 1 to 270"),
         (["--row", "271", "--rows", "heart.csv"], "rows 1 to 270"),

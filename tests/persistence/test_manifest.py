@@ -9,7 +9,7 @@ import pytest
 
 import thrifty
 from persistence.opened import sealed
-from thrifty import ASTCRegressor, CostModel
+from thrifty import ASTCRegressor, BudgetSearchCV, CostModel
 from thrifty.exceptions import ModelFileError
 from thrifty.persistence import load, load_with_manifest, read_manifest, save
 from thrifty.persistence.archive import pack, read
@@ -50,6 +50,29 @@ def test_tables_have_kinds_and_levels(table_model, tmp_path):
     features = read_manifest(save(table_model, tmp_path / "m")).features
     assert features[2] == {"name": "pain", "kind": "category", "levels": ["atypical", "none", "typical"]}
     assert [feature["kind"] for feature in features] == ["number", "boolean", "category", "date"]
+
+
+def test_its_repr_fits_on_a_screen(heart, tmp_path):
+    search = BudgetSearchCV(["l1", "static"], budget=40, costs=heart.costs, cv=2).fit(heart.X, heart.y)
+    manifest = read_manifest(save(search, tmp_path / "m", target="disease"))
+    assert len(repr(manifest)) < 400
+    for part in ("TableModel", "features=13", "'disease'", "budget=40.0", f"<{len(search.frontier_)} points>"):
+        assert part in repr(manifest)
+
+
+def test_files_without_optional_entries_load(path, tmp_path, models):
+    with ZipFile(path) as file:
+        assert not {"target", "anchors"} & set(json.loads(file.read("manifest.json")))
+    assert (read_manifest(path).target, read_manifest(path).anchors) == (None, None)
+    named = save(models["tree"], tmp_path / "named", target="disease")
+    assert load_with_manifest(named)[1].target == "disease"
+
+
+@pytest.mark.parametrize("change", [{"target": 3}, {"anchors": ["constant"]}])
+def test_optional_entries_have_types(path, change):
+    forged(path, **change)
+    with pytest.raises(ModelFileError, match=f"'{next(iter(change))}' of the manifest has the wrong type"):
+        read_manifest(path)
 
 
 def test_plain_values():

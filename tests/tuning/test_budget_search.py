@@ -215,12 +215,12 @@ def test_every_method_serves_what_it_says_it_does(task):
     raw = Rows(X, y, qid=np.repeat(np.arange(9), 10) if task == "ranking" else None)
     costs = CostModel([1.0, 2.0, 3.0, 4.0])
     problem = Problem.of(raw, learned_encoder(raw, costs), costs, Task(task), cap=8.0)
-    made = sweeps(None, problem, random_state=0)
+    _, made = sweeps(None, problem, random_state=0)
     assert [sweep.name for sweep in made] == [name for name, method in METHODS.items() if task in method.classes]
     for sweep in made:
         ends = Sweep(sweep.name, sweep.estimator, (sweep.settings[0], sweep.settings[-1]))
         scoring = problem.task.default_scoring
-        measured = [each for batch in ends.batches() for each in measure(batch, problem, problem.rows, scoring)]
+        measured = [each for batch in ends.batches() for each in measure(batch, problem, problem.rows, scoring)[0]]
         assert [each.error for each in measured] == ["", ""], sweep.name
         assert max(each.largest for each in measured) <= 8.0
 
@@ -299,7 +299,7 @@ def test_costs_of_the_estimators_are_taken_where_the_search_has_none():
 
 
 def test_the_progress_bar_goes_to_stderr(capsys):
-    BudgetSearchCV(["l1"], costs=HEART.costs, verbose=True, refit=False).fit(HEART.X, HEART.y)
+    BudgetSearchCV(["l1"], costs=HEART.costs, verbose=1e-3, refit=False).fit(HEART.X, HEART.y)
     shown = capsys.readouterr()
     assert "Searching" in shown.err
     assert shown.out == ""
@@ -319,7 +319,7 @@ def test_plot_of_a_search(search):
         ({"budget": -1}, "budget is -1; expected a finite number of at least 0"),
         ({"cap": "much"}, "cap is 'much'"),
         ({"confidence": 1}, "confidence is 1; expected a share between 0 and 1"),
-        ({"cv": 1}, "cv is 1; expected at least 2"),
+        ({"cv": 1}, "cv is 1; expected a whole number of at least 2"),
         ({"max_rows": 0}, "max_rows is 0"),
         ({"task": "guessing"}, "task is 'guessing'"),
         ({"estimators": ["magic"]}, "there is no method 'magic'. There are thrifty, l1, astc"),

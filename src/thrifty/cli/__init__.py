@@ -10,7 +10,21 @@ from typing import Annotated
 import typer
 
 from thrifty import __version__
-from thrifty.cli import ask, costs, demo, explain, fit, frontier, predict, profile, reference, replay, serve, warmup
+from thrifty.cli import (
+    ask,
+    costs,
+    demo,
+    evaluate,
+    explain,
+    fit,
+    frontier,
+    predict,
+    profile,
+    reference,
+    replay,
+    serve,
+    warmup,
+)
 from thrifty.cli.words import one_line
 from thrifty.exceptions import ThriftyError
 
@@ -23,6 +37,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 app.command()(fit.fit)
 app.command()(frontier.frontier)
 app.command()(predict.predict)
+app.command()(evaluate.evaluate)
 app.command()(explain.explain)
 app.command()(ask.ask)
 app.add_typer(costs.app, name="costs")

@@ -1,5 +1,6 @@
 """``thrifty explain``: what a model buys for which rows, or the trace of one row."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,22 +18,62 @@ def explain(
     rows: Annotated[
         Path | None, typer.Option(help="A table: show what its rows buy, or trace the row that --row names.")
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(help="The column of --rows with the targets; by default the one that the model was fitted to."),
+    ] = None,
+    qid: Annotated[
+        str | None, typer.Option(help="The column of --rows with the query of each row, for ranking.")
+    ] = None,
     cap: Annotated[float | None, typer.Option(help="Hard limit on each row's spend.")] = None,
+    png: Annotated[
+        Path | None,
+        typer.Option(help="Also write a bar chart of what each purchase costs and earns to this file: .png."),
+    ] = None,
     key_file: KeyFile = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Explain a model: what it buys for which rows. With --row: the trace of one row, step by step."""
+    """Explain a model: what it buys for which rows, and what each purchase earns. With --row: the trace of one row."""
     from thrifty.cli.loaded_model import LoadedModel
-    from thrifty.cli.model_report import print_model
+    from thrifty.cli.model_report import Purchases, print_model
+    from thrifty.cli.output_files import refuse_output
     from thrifty.cli.trace_text import print_trace
 
     if cap is not None and row is None and rows is None:
         raise ValueError("--cap is given, but there are no rows. Pass --rows or --row too.")
+    _refuse_without_table(row, rows, {"--target": target, "--qid": qid, "--png": png})
+    if png is not None:
+        refuse_output("--png", png, formats=(".png",), inputs=(model, rows))
     loaded = LoadedModel.open(model, read_key(key_file))
-    if row is None:
-        print_model(loaded, rows, cap, as_json=json)
-    else:
+    if row is not None:
         print_trace(loaded, row_values(row, rows, loaded), cap, as_json=json)
+        return
+    bought = None if rows is None else Purchases.of_table(loaded, rows, cap, target, qid)
+    if png is not None and bought is not None:
+        write_picture(bought, loaded, png)
+    print_model(loaded, bought, as_json=json)
+
+
+def _refuse_without_table(row: str | None, rows: Path | None, options: Mapping[str, Any]) -> None:
+    """Raise ValueError if an option is given that only a table of rows uses."""
+    for option, given in options.items():
+        if given is not None and (rows is None or row is not None):
+            raise ValueError(f"{option} is for a table of rows. Pass --rows without --row.")
+
+
+def write_picture(bought: Any, loaded: Any, path: Path) -> None:
+    """Write the bar chart of what each purchase costs and earns."""
+    os.environ["MPLBACKEND"] = "agg"  # draw without a window system
+    from thrifty.cli.page import png_bytes
+    from thrifty.metrics.curves import score_name
+    from thrifty.plots import PurchasesDisplay
+    from thrifty.replacing import replacing
+
+    display = PurchasesDisplay(
+        bought.earned, unit=loaded.model.cost_model_.unit, score_name=score_name(bought.scoring or "score")
+    )
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(png_bytes(display.plot()))
 
 
 def row_values(row: str, rows: Path | None, loaded: Any) -> Mapping[str, Any]:

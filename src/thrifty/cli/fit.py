@@ -65,7 +65,7 @@ def fit(
         n_jobs=jobs,
         random_state=seed,
     )
-    save(found.search, path, key=key)
+    save(found.search, path, key=key, target=target)
     report = SearchReport.of_search(found.search)
     if json:
         report.print_json(model=str(path), columns=column_notes.as_records(found.columns, found.row_numbers))

@@ -98,8 +98,11 @@ class LoadedModel:
 
     def acquire(self, rows: Any, cap: float | None = None, qid: Any = None) -> Acquisition:
         """Acquire what rows from `select_columns` need, and predict them."""
-        has_names = hasattr(self.model, "feature_names_in_")
-        return self.model.acquire(rows if has_names else rows.to_numpy(), cap, qid=qid)
+        return self.model.acquire(self.as_given(rows), cap, qid=qid)
+
+    def as_given(self, rows: Any) -> Any:
+        """Return rows from `select_columns` as the model was fitted: with names or without."""
+        return rows if hasattr(self.model, "feature_names_in_") else rows.to_numpy()
 
     def probabilities(self, score: Any) -> np.ndarray:
         """Return the class probabilities (n, n_classes) for the scores of a classifier."""

@@ -1,6 +1,6 @@
 """What ``thrifty explain`` prints about a model: facts, outline, and what the rows of a table bought."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,16 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from thrifty.cli.column_notes import OddCellCounts
+from thrifty.cli.labelled_rows import read_labelled
 from thrifty.cli.loaded_model import LoadedModel
 from thrifty.cli.search_report import promise_sentences
-from thrifty.cli.tables.table_file import open_table
-from thrifty.cli.terminal import console, note, plain_table, print_json
+from thrifty.cli.terminal import console, plain_table, print_json
 from thrifty.cli.words import printable
 from thrifty.costs.amounts import amount
+from thrifty.evaluation.purchases import PurchaseCounter
+from thrifty.evaluation.recorded_rows import default_scoring
+from thrifty.metrics.curves import score_name
+from thrifty.metrics.scoring import query_metric
 from thrifty.models.outline import Outline, Stage, describe_stage
 from thrifty.models.session import Acquire
 
@@ -35,37 +38,38 @@ class Purchases:
         What these rows spent together.
     exits : ndarray of int, shape (n_rows,)
         Where the rows ended.
+    earned : DataFrame
+        For each column or bundle how often it was bought, and what it earned; see `thrifty.evaluation.purchases`.
+    scoring : str
+        The score whose loss `earned` has; empty if there are no targets.
     """
 
     counts: Mapping[tuple[str, ...], int]
     spends: Mapping[tuple[str, ...], float]
     exits: np.ndarray
+    earned: Any
+    scoring: str
 
     @classmethod
-    def of_table(cls, loaded: LoadedModel, rows: Path, cap: float | None) -> "Purchases":
-        """Predict a table chunk by chunk, and count what was bought."""
+    def of_table(
+        cls, loaded: LoadedModel, rows: Path, cap: float | None, target: str | None = None, qid: str | None = None
+    ) -> "Purchases":
+        """Predict a table chunk by chunk, and count what was bought; with targets, also what each purchase earns."""
         counts: dict[tuple[str, ...], int] = {}
         spends: dict[tuple[str, ...], float] = {}
         exits: list[np.ndarray] = []
-        odd = OddCellCounts()
-        with open_table(rows) as table:
-            for chunk in table.chunks(loaded.text_columns):
-                frame, cells = loaded.without_unreadable(loaded.select_columns(chunk, table.place))
-                odd.add(cells, sum(map(len, exits)))
-                if not len(frame):
-                    continue
-                acquisition = loaded.acquire(frame, cap)
-                exits.append(acquisition.exit)
-                codes, sets = loaded.sets_bought(acquisition.acquired)
-                totals = zip(np.bincount(codes).tolist(), np.bincount(codes, acquisition.spend).tolist(), strict=True)
-                for names, (count, spend) in zip(map(tuple, sets), totals, strict=True):
-                    counts[names] = counts.get(names, 0) + count
-                    spends[names] = spends.get(names, 0.0) + spend
-        if not counts:
-            raise ValueError(f"{rows}: there are no rows. Pass a table with rows.")
-        for sentence in odd.sentences():
-            note(sentence)
-        return cls(counts, spends, np.concatenate(exits))
+        counter, scoring = PurchaseCounter(loaded.model, cap=cap), default_scoring(loaded.model, qid)
+        unscored = target is None and qid is None and query_metric(scoring) is not None
+        for chunk in read_labelled(rows, loaded, target, qid, description="explaining", need_target=False):
+            acquisition, y = loaded.acquire(chunk.X, cap, chunk.qid), None if unscored else chunk.y
+            counter.add(loaded.as_given(chunk.X), y, chunk.qid, made=acquisition)
+            exits.append(acquisition.exit)
+            codes, sets = loaded.sets_bought(acquisition.acquired)
+            totals = zip(np.bincount(codes).tolist(), np.bincount(codes, acquisition.spend).tolist(), strict=True)
+            for names, (count, spend) in zip(map(tuple, sets), totals, strict=True):
+                counts[names] = counts.get(names, 0) + count
+                spends[names] = spends.get(names, 0.0) + spend
+        return cls(counts, spends, np.concatenate(exits), counter.table(scoring), "" if y is None else scoring)
 
     @property
     def mean_spend(self) -> float:
@@ -80,9 +84,8 @@ class Purchases:
         ]
 
 
-def print_model(loaded: LoadedModel, rows: Path | None, cap: float | None, *, as_json: bool) -> None:
+def print_model(loaded: LoadedModel, purchases: Purchases | None, *, as_json: bool) -> None:
     """Print what a model is, what it buys, and what the rows of a table bought."""
-    purchases = None if rows is None else Purchases.of_table(loaded, rows, cap)
     outline = loaded.model.outline(None if purchases is None else purchases.exits)
     if as_json:
         print_json(_record(loaded, outline, purchases))
@@ -118,7 +121,11 @@ def _record(loaded: LoadedModel, outline: Outline, purchases: Purchases | None) 
     of_manifest = {name: getattr(loaded.manifest, name) for name in ("promise", "training", "features")}
     record = {"method": outline.model, "unit": outline.unit, "total": outline.total, **of_manifest}
     record |= {"structure": outline.structure()}
-    return record | ({} if purchases is None else {"mean_spend": purchases.mean_spend, "bought": purchases.records()})
+    if purchases is None:
+        return record
+    earned = purchases.earned.rename_axis("name").reset_index().to_dict("records")
+    bought = {"mean_spend": purchases.mean_spend, "bought": purchases.records()}
+    return record | bought | {"scoring": purchases.scoring or None, "purchases": earned}
 
 
 def _print_purchases(out: Any, loaded: LoadedModel, purchases: Purchases) -> None:
@@ -130,6 +137,31 @@ def _print_purchases(out: Any, loaded: LoadedModel, purchases: Purchases) -> Non
     out.print(table)
     rest = f" {len(records) - MAX_SETS} less frequent sets are not listed." if len(records) > MAX_SETS else ""
     out.print(f"{len(purchases.exits):,} rows spend {loaded.amount(purchases.mean_spend)} on average.{rest}")
+    _print_earned(out, loaded, purchases)
+
+
+def _print_earned(out: Any, loaded: LoadedModel, purchases: Purchases) -> None:
+    """Print what each column or bundle costs and earns; those that no row bought are only named."""
+    table, scored = plain_table(column_or_bundle="left", rows="right", spend="right"), bool(purchases.scoring)
+    if scored:
+        table.add_column(f"loss of {score_name(purchases.scoring)}", justify="right")
+    earned = purchases.earned
+    for name, line in earned[earned["bought"] > 0].iterrows():
+        loss = [f"{line['loss']:.3f} ± {line['loss_error']:.3f}"] if scored else []
+        table.add_row(
+            _with_columns(name, line["columns"]), f"{line['bought']:.1%}", loaded.amount(line["spend"]), *loss
+        )
+    out.print(table)
+    if unused := earned.index[earned["bought"] == 0].tolist():
+        out.print(f"No row buys {', '.join(unused)}.")
+    if scored:
+        out.print(
+            "The loss is what the score falls by (± its standard error) if the column or bundle is not to be had."
+        )
+
+
+def _with_columns(name: str, columns: Sequence[str]) -> str:
+    return name if columns == (name,) else f"{name}: {', '.join(columns)}"
 
 
 # The outline

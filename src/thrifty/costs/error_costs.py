@@ -147,11 +147,12 @@ class ClassErrorCosts(ErrorCosts):
     @classmethod
     def parse(cls, given: Any, classes: np.ndarray, owner: str) -> ClassErrorCosts:
         """Return what users wrote as an object; see `ErrorCosts.resolve`."""
-        if isinstance(given, ErrorCosts):
-            same = isinstance(given, ClassErrorCosts) and given.classes.tolist() == classes.tolist()
-            _refuse_unless(same, owner, given, f"error costs of the classes {_listed(classes)}")
-            return given  # type: ignore[return-value]
         labels = classes.tolist()
+        if isinstance(given, ErrorCosts):
+            known = given.classes.tolist() if isinstance(given, ClassErrorCosts) else []
+            _refuse_unless(set(labels) <= set(known), owner, given, f"error costs of the classes {_listed(classes)}")
+            places = [known.index(label) for label in labels]
+            return cls(classes, given.matrix[np.ix_(places, places)])  # type: ignore[attr-defined]
         if hasattr(given, "index") and hasattr(given, "columns"):
             given = _pairs_of_frame(given, labels, owner)
         if isinstance(given, Mapping):
@@ -162,18 +163,21 @@ class ClassErrorCosts(ErrorCosts):
         """Return what answers cost; both are classes."""
         return self.matrix[self._codes(truth), self._codes(answer)]
 
-    def cheapest(self, probabilities: Any) -> np.ndarray:
+    def cheapest(self, probabilities: Any, classes: Any = None) -> np.ndarray:
         """Return the answers with the smallest expected cost; of equal ones the first.
 
         Parameters
         ----------
-        probabilities : array-like of shape (n, n_classes)
+        probabilities : array-like of shape (n, n_known)
+        classes : array-like of shape (n_known,), optional
+            The classes of the columns of `probabilities`; by default all.
 
         Returns
         -------
         ndarray of shape (n,)
         """
-        return self.classes[(np.asarray(probabilities) @ self.matrix).argmin(axis=1)]
+        matrix = self.matrix if classes is None else self.matrix[self._codes(classes)]
+        return self.classes[(np.asarray(probabilities) @ matrix).argmin(axis=1)]
 
     def constant(self, truth: Any, weight: Any = None) -> Any:
         """Return the class that costs least as the answer for every row."""

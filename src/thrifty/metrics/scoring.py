@@ -119,7 +119,7 @@ def scoring_for(
     if has_classes and len(np.unique(y)) > 2 and name in OF_TWO_CLASSES:
         name = OF_TWO_CLASSES[name]
         scorer = scorer_of(name)
-    if has_classes or qid is None:
+    if query_metric(name) is None and (has_classes or qid is None):
         _refuse_unless_it_scores(name, scorer, PerfectPredictions(y, has_classes), y)
     return name
 

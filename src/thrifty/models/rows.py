@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils.class_weight import compute_sample_weight
 
 from thrifty.models.parameters import is_number
 
@@ -60,7 +59,7 @@ def as_counts(weight: np.ndarray) -> np.ndarray:
     return weight if weight.min() >= 1 else weight * (weight.size / weight.sum())
 
 
-def class_weighted(rows: Rows, class_weight: Any, owner: str) -> Rows:
+def class_weighted(rows: Rows, class_weight: Any) -> Rows:
     """Return rows whose weights are multiplied by the weights of their classes.
 
     Parameters
@@ -69,8 +68,6 @@ def class_weighted(rows: Rows, class_weight: Any, owner: str) -> Rows:
     class_weight : dict, "balanced" or None
         As scikit-learn has it: ``{class: weight}``, where classes that are not listed have weight 1; "balanced" means
         the weight n / (n_classes * n_k) of a class with n_k of n rows.
-    owner : str
-        The beginning of messages.
 
     Returns
     -------
@@ -78,9 +75,12 @@ def class_weighted(rows: Rows, class_weight: Any, owner: str) -> Rows:
     """
     if class_weight is None:
         return rows
-    refuse_bad_class_weight(class_weight, rows.y, owner)
-    of_class = compute_sample_weight(class_weight, rows.y)
-    return replace(rows, weight=of_class if rows.weight is None else rows.weight * of_class)
+    classes, code, count = np.unique(rows.y, return_inverse=True, return_counts=True)
+    if isinstance(class_weight, Mapping):
+        of_class = np.array([float(class_weight.get(each, 1.0)) for each in classes.tolist()])
+    else:
+        of_class = len(rows) / (len(classes) * count)
+    return replace(rows, weight=of_class[code] if rows.weight is None else rows.weight * of_class[code])
 
 
 def refuse_bad_class_weight(class_weight: Any, y: np.ndarray, owner: str) -> None:

@@ -31,15 +31,15 @@ KINDS: dict[str, tuple[type, ...]] = {
     "promise": (dict, type(None)),
     "training": (dict, type(None)),
     "frontier": (list, type(None)),
-    "anchors": (dict, type(None)),
     "trust": (str, type(None)),
     "sha256": (str,),
     "signature": (str, type(None)),
 }
+OPTIONAL = {"target": str, "anchors": dict}  # entries that a file has only if they are known
 SEAL = ("sha256", "signature")  # the entries that are computed from all the others
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Manifest:
     """The description of the model in a model file.
 
@@ -71,6 +71,8 @@ class Manifest:
         SHA-256 of everything in the file: the other entries of the manifest, and the model.
     signature : str or None
         HMAC-SHA-256 of `sha256`, if the file was saved with a key.
+    target : str or None
+        Name of the column that the model predicts, if it is known.
 
     Examples
     --------
@@ -97,10 +99,16 @@ class Manifest:
     trust: str | None
     sha256: str = ""
     signature: str | None = None
+    target: str | None = None
 
     @classmethod
     def of(
-        cls, model: BudgetedEstimator, frontier: Any = None, anchors: Any = None, trust: str | None = None
+        cls,
+        model: BudgetedEstimator,
+        frontier: Any = None,
+        anchors: Any = None,
+        trust: str | None = None,
+        target: str | None = None,
     ) -> Manifest:
         """Describe a fitted model. The hash and the signature are added when the file is written.
 
@@ -113,6 +121,8 @@ class Manifest:
             Its anchors by name.
         trust : str, optional
             "scikit-learn" if the file holds objects of scikit-learn.
+        target : str, optional
+            Name of the column that the model predicts.
 
         Returns
         -------
@@ -131,6 +141,7 @@ class Manifest:
             frontier=plain(frontier),
             anchors=plain(anchors),
             trust=trust,
+            target=target,
         )
 
     @classmethod
@@ -156,9 +167,13 @@ class Manifest:
         for name, kinds in KINDS.items():
             fine = name in entries and isinstance(entries[name], kinds)
             refuse_unless(fine, f"{name!r} of the manifest is missing or has the wrong type. {ALTERED}")
+        for name in OPTIONAL.keys() & entries.keys():
+            refuse_unless(
+                isinstance(entries[name], OPTIONAL[name]), f"{name!r} of the manifest has the wrong type. {ALTERED}"
+            )
         names = {field.name for field in fields(cls)}
-        refuse_unless(set(entries) == names, f"the manifest has entries of other names. {ALTERED}")
-        return cls(**entries)
+        refuse_unless(set(entries) | set(OPTIONAL) == names, f"the manifest has entries of other names. {ALTERED}")
+        return cls(**{**dict.fromkeys(OPTIONAL), **entries})
 
     def to_json(self) -> bytes:
         """Return the manifest as JSON, as it is written to a file.
@@ -167,7 +182,7 @@ class Manifest:
         -------
         bytes
         """
-        return (json.dumps(asdict(self), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+        return (json.dumps(self._entries(), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
     def description(self) -> bytes:
         """Return everything but the hash and the signature, as it is hashed.
@@ -176,12 +191,36 @@ class Manifest:
         -------
         bytes
         """
-        return written({name: entry for name, entry in asdict(self).items() if name not in SEAL})
+        return written({name: entry for name, entry in self._entries().items() if name not in SEAL})
+
+    def _entries(self) -> dict[str, Any]:
+        """Return the entries as they are written: without optional ones that are not known."""
+        return {name: entry for name, entry in asdict(self).items() if entry is not None or name not in OPTIONAL}
 
     @property
     def cost_model(self) -> CostModel:
         """The costs of the features; features without names are called x0, x1, ..."""
         return CostModel(**arguments_of(self.costs))
+
+    def __repr__(self) -> str:
+        return f"Manifest({', '.join(f'{name}={value}' for name, value in self._summary().items())})"
+
+    def _summary(self) -> dict[str, Any]:
+        """Return the entries that a person reads first, each in a few words."""
+        training, promise = self.training or {}, self.promise or {}
+        entries = {
+            "model": self.model,
+            "features": len(self.features),
+            "classes": self.classes and shown(self.classes),
+            "target": self.target and shown(self.target),
+            "n_rows": training.get("n_rows"),
+            "date": training.get("date") and shown(training["date"]),
+            "budget": promise.get("budget"),
+            "frontier": self.frontier and f"<{len(self.frontier)} points>",
+            "sha256": f"{self.sha256[:12]}...",
+            "signed": self.signature is not None,
+        }
+        return {name: entry for name, entry in entries.items() if entry is not None}
 
     def refuse_other(self, model: BudgetedEstimator) -> None:
         """Raise ModelFileError if the manifest describes another model.
@@ -190,7 +229,7 @@ class Manifest:
         ----------
         model : BudgetedEstimator
         """
-        told = Manifest.of(model, self.frontier, self.anchors, self.trust)
+        told = Manifest.of(model)
         for name in ("model", "features", "classes", "costs", "promise", "training"):
             same = getattr(self, name) == getattr(told, name)
             refuse_unless(same, f"the manifest describes another model: {name!r} is not what the model says.")

@@ -30,7 +30,14 @@ from thrifty.stored.structures import read_structure, write_structure
 PathLike = str | os.PathLike[str]
 
 
-def save(model: Any, path: PathLike, *, key: bytes | None = None, allow_scikit_learn: bool = False) -> Path:
+def save(
+    model: Any,
+    path: PathLike,
+    *,
+    key: bytes | None = None,
+    allow_scikit_learn: bool = False,
+    target: str | None = None,
+) -> Path:
     """Save a fitted model to a file, which is written completely or not at all.
 
     The file holds arrays and plain values only. Fitted estimators of other libraries inside the model are stored as
@@ -39,8 +46,8 @@ def save(model: Any, path: PathLike, *, key: bytes | None = None, allow_scikit_l
     Parameters
     ----------
     model : BudgetedEstimator or BudgetSearchCV
-        A fitted estimator of this package. For a search, its best estimator is saved, with the frontier in the
-        manifest.
+        A fitted estimator of this package. For a search, its best estimator is saved, with the frontier and the
+        anchors in the manifest.
     path : path-like
         The file to write. An existing file is replaced, and keeps its permissions. The usual suffix is ``.thrifty``.
     key : bytes, optional
@@ -49,6 +56,8 @@ def save(model: Any, path: PathLike, *, key: bytes | None = None, allow_scikit_l
     allow_scikit_learn : bool, default=False
         Whether fitted estimators of scikit-learn that have no structure in thrifty may be in the file. If there are
         any, it loads only with ``trust="scikit-learn"``.
+    target : str, optional
+        The name of the column that the model predicts, for the manifest. ``thrifty evaluate`` looks for this column.
 
     Returns
     -------
@@ -78,6 +87,7 @@ def save(model: Any, path: PathLike, *, key: bytes | None = None, allow_scikit_l
             None if frontier is None else frontier.to_dict("records"),
             None if anchors is None else anchors.to_dict("index"),
             foreign.TRUST if archive.foreign else None,
+            target,
         )
         file = pack(archive._replace(manifest=_sealed(manifest, archive, key).to_json()))
     try:

@@ -5,6 +5,7 @@ from thrifty.plots.features_by_depth import FeaturesByDepthDisplay
 from thrifty.plots.jaccard import JaccardDisplay
 from thrifty.plots.learning_curve import LearningCurveDisplay
 from thrifty.plots.pixels import PixelsDisplay
+from thrifty.plots.purchases import PurchasesDisplay
 from thrifty.plots.stopping import StopErrorDisplay
 from thrifty.plots.tree import TreeDisplay
 
@@ -14,6 +15,7 @@ __all__ = [
     "JaccardDisplay",
     "LearningCurveDisplay",
     "PixelsDisplay",
+    "PurchasesDisplay",
     "StopErrorDisplay",
     "TreeDisplay",
 ]

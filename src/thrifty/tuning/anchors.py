@@ -13,6 +13,7 @@ import pandas as pd
 import thrifty
 from thrifty.costs import CostModel
 from thrifty.metrics.scoring import scorer_of
+from thrifty.models.acquisition import Acquisition
 from thrifty.models.rows import Rows
 from thrifty.models.training_record import without_fingerprint
 from thrifty.tuning.cross_validation import Folds
@@ -82,7 +83,17 @@ def _score(problem: Problem, held_out: Rows, scoring: Any, constant: bool) -> fl
         estimator = problem.prepared(estimator)
     try:
         model = estimator.fit(rows.X, rows.y, rows.weight, qid=rows.qid)
-        predictions = RecordedPredictions(model, model.acquire(test.X, qid=test.qid))
-        return scorer_of(scoring)(predictions, test.X, test.y, test.qid, test.weight)
+        predictions = RecordedPredictions(model, model.acquire(test.X, qid=test.qid), problem.error_costs)
+        _settle(predictions.acquisition, problem, constant)
+        return scorer_of(scoring, problem.error_costs)(predictions, test.X, test.y, test.qid, test.weight)
     except Exception:  # such as a fold with a single class
         return np.nan
+
+
+def _settle(acquisition: Acquisition, problem: Problem, constant: bool) -> None:
+    """Charge everything for everything; with error costs, the constant answer is the one that costs least."""
+    if not constant:
+        acquisition.spend = np.full(len(acquisition), problem.derived_costs.total)
+    elif problem.error_costs is not None:
+        answer = problem.error_costs.constant(problem.rows.y, problem.rows.weight)
+        acquisition.prediction = np.full(len(acquisition), answer)

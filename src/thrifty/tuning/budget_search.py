@@ -27,12 +27,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.costs import CostModel
-from thrifty.metrics.scoring import scorer_of
+from thrifty.costs import CostModel, ErrorCosts
+from thrifty.metrics.scoring import TOTAL_COST, scoring_for
 from thrifty.models.base import BudgetedEstimator
 from thrifty.models.parameters import is_flag, is_number, is_whole
 from thrifty.models.progress import SECONDS_BETWEEN_LINES, measured_progress
-from thrifty.models.rows import Rows
+from thrifty.models.rows import Rows, refuse_bad_class_weight
 from thrifty.models.tables.checked_table import checked_rows, resolved_costs
 from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.preparation import learned_encoder
@@ -82,8 +82,10 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         What each column of X costs to acquire. None means the costs of `estimators`, or one unit each if they have
         none.
     scoring : str, callable or None, default=None
-        A scikit-learn scorer, or ``"ndcg@k"`` or ``"precision@k"``, which are computed by query. None means accuracy
-        for classification, R² for regression and NDCG@5 for ranking.
+        A scikit-learn scorer; ``"ndcg@k"`` or ``"precision@k"``, which are computed by query; or ``"total_cost"``,
+        which is -(mean spend + mean cost of errors) and needs `error_costs`. The positive one of two classes is the
+        second in sorted order; with more classes ``"f1"`` and the like are means over the classes. None means
+        total_cost with `error_costs`, otherwise accuracy for classification, R² for regression and NDCG@5 for ranking.
     cv : int, splitter or iterable, default=5
         The number of folds; a splitter of scikit-learn; or pairs of positions of rows to fit and held-out rows, which
         need not hold out every row, as in time-ordered splits. With a number, folds consist of whole groups or queries
@@ -103,6 +105,14 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     kinds : dict or None, default=None
         ``{column: kind}`` with kind "number", "boolean", "date" or "category", for columns whose kind should not be
         inferred from their values; see `TableModel`.
+    error_costs : array-like, DataFrame, dict, float or ErrorCosts, default=None
+        What mistakes cost, in the unit of `costs`; see `thrifty.costs.ErrorCosts`. For classes: a matrix by true class
+        and answer, or ``{(true, answer): cost}``; for numbers: a cost for each squared unit of error, or
+        ``{"absolute": cost}``. Classifiers then answer with the class of the smallest expected cost, and the default
+        scoring is ``"total_cost"``: a case costs what is acquired for it, and its error. A budget is not needed.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, as scikit-learn has them. They are multiplied into the sample weights of the fits, and
+        do not count in scores and spends.
     random_state : int or None, default=0
         Seed of the sample, of the folds, and of methods that are random.
     time_limit : float or None, default=None
@@ -139,6 +149,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         The costs, aligned with the columns of X.
     scoring_ : str or callable
         The scoring that was used.
+    error_costs_ : ErrorCosts or None
+        What mistakes cost.
     cv_results_ : dict of ndarray
         All points fold by fold, in the form of scikit-learn's searches.
     classes_ : ndarray of shape (n_classes,)
@@ -183,6 +195,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         max_rows: int | None = 5_000,
         task: str | None = None,
         kinds: Any = None,
+        error_costs: Any = None,
+        class_weight: Any = None,
         random_state: Any = 0,
         time_limit: float | None = None,
         keep_best: bool = False,
@@ -200,6 +214,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self.max_rows = max_rows
         self.task = task
         self.kinds = kinds
+        self.error_costs = error_costs
+        self.class_weight = class_weight
         self.random_state = random_state
         self.time_limit = time_limit
         self.keep_best = keep_best
@@ -232,8 +248,9 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         groups = checked_groups(groups, everything)
         task = Task.of(everything.y, everything.qid, self.task, given_estimators(candidates))
         self.cost_model_ = resolved_costs(self, common_costs(candidates) if self.costs is None else self.costs)
-        self.scoring_ = task.default_scoring if self.scoring is None else self.scoring
-        self._terms = Terms(self.cost_model_, self.kinds, task, self.budget, self.cap, self.scoring_, self.confidence)
+        self.error_costs_ = self._parsed_error_costs(task, everything.y)
+        self.scoring_ = self._settled_scoring(task, everything)
+        self._terms = self._asked(task)
         encoder = learned_encoder(everything, self.cost_model_, self.kinds, owner="BudgetSearchCV")
         folds, is_sample = self._folds(everything, encoder, groups)
         self._data = Data(everything, encoder, folds)
@@ -243,6 +260,38 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
             whole = self._terms.problem(everything, encoder) if is_sample else folds.problem
             self._choose(survey, whole)
         return self
+
+    def _parsed_error_costs(self, task: Task, y: np.ndarray) -> ErrorCosts | None:
+        for name in ("error_costs", "class_weight"):
+            useless = task is Task.RANKING or (name == "class_weight" and not task.has_classes)
+            valid = getattr(self, name) is None or not useless
+            self._refuse_unless(valid, name, getattr(self, name), f"None for {task}")
+        refuse_bad_class_weight(self.class_weight, y, "BudgetSearchCV")
+        if self.error_costs is None:
+            return None
+        return ErrorCosts.resolve(self.error_costs, np.unique(y) if task.has_classes else None, "BudgetSearchCV")
+
+    def _settled_scoring(self, task: Task, rows: Rows) -> Any:
+        scoring = self.scoring
+        if scoring is None:
+            scoring = task.default_scoring if self.error_costs_ is None else TOTAL_COST
+        try:
+            return scoring_for(scoring, rows.y, rows.qid, has_classes=task.has_classes, error_costs=self.error_costs_)
+        except ValueError as error:
+            raise ValueError(f"BudgetSearchCV: {error}") from None
+
+    def _asked(self, task: Task) -> Terms:
+        return Terms(
+            costs=self.cost_model_,
+            kinds=self.kinds,
+            task=task,
+            budget=self.budget,
+            cap=self.cap,
+            scoring=self.scoring_,
+            confidence=self.confidence,
+            error_costs=self.error_costs_,
+            class_weight=self.class_weight,
+        )
 
     def _folds(self, everything: Rows, encoder: TableEncoder, groups: Any) -> tuple[Folds, bool]:
         """Return the folds, and whether they consist of a sample of the rows."""
@@ -359,8 +408,6 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         check("max_rows", valid, "a whole number of at least 1, or None")
         check("task", self.task is None or self.task in TASKS, f"None or one of {', '.join(TASKS)}")
         check("kinds", self.kinds is None or isinstance(self.kinds, Mapping), "a dict of columns and kinds, or None")
-        if self.scoring is not None:
-            scorer_of(self.scoring)
 
     # Hooks of scikit-learn
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
+from thrifty.costs import ErrorCosts
 from thrifty.models.base import BudgetedEstimator
 from thrifty.tuning.knobs import Setting
 from thrifty.tuning.methods import METHODS, serving
@@ -94,7 +95,14 @@ def _method_sweep(label: str, name: str, problem: Problem, random_state: Any) ->
         raise ValueError(f"BudgetSearchCV: method {name!r} does not serve {task}. These do: {others}.")
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=random_state)
+    if problem.error_costs is not None and _takes(estimator, problem.error_costs):
+        estimator.set_params(error_costs=problem.error_costs)
     return Sweep(label, estimator, tuple(method.sweep(estimator, problem)))
+
+
+def _takes(estimator: Any, error_costs: ErrorCosts) -> bool:
+    """Tell whether a method knows these error costs: squared ones if numbers are predicted."""
+    return "error_costs" in estimator.get_params() and getattr(error_costs, "power", 2) == 2
 
 
 def _grid_sweep(label: str, estimator: BudgetedEstimator, grid: Any) -> Sweep:

@@ -2,7 +2,8 @@
 
 The best of many noisy scores is too good on average. Along a curve of a method, whose points differ in one knob, the
 expected score rises with the spend. So the scores of a curve are replaced by their isotonic regression on the spend,
-which averages scores that do not rise. Of equal scores, the cheaper point is preferred.
+which averages scores that do not rise. Of equal scores, the cheaper point is preferred. Scores that count the spend
+itself need not rise with it, so they are not smoothed.
 """
 
 from collections.abc import Hashable
@@ -15,7 +16,7 @@ from thrifty.tuning.knobs import curve_of
 from thrifty.tuning.methods import METHODS
 
 
-def by_preference(table: pd.DataFrame, budget: float | None) -> np.ndarray:
+def by_preference(table: pd.DataFrame, budget: float | None, *, smooth: bool = True) -> np.ndarray:
     """Return the points that were measured completely and did not fail, the preferred one first.
 
     Points whose bound is within the budget come first, sorted by smoothed score, and by spend if scores are equal. The
@@ -26,6 +27,8 @@ def by_preference(table: pd.DataFrame, budget: float | None) -> np.ndarray:
     table : DataFrame
         The frontier.
     budget : float or None
+    smooth : bool, default=True
+        Whether scores are expected to rise with the spend.
 
     Returns
     -------
@@ -35,7 +38,8 @@ def by_preference(table: pd.DataFrame, budget: float | None) -> np.ndarray:
     competing = table[competes(table)]
     bound = competing["spend_bound"].to_numpy()
     excess = np.zeros(len(competing)) if budget is None else np.maximum(bound - budget, 0.0)
-    order = np.lexsort((competing["spend"].to_numpy(), -smoothed_scores(competing), excess))
+    score = smoothed_scores(competing) if smooth else competing["score"].to_numpy()
+    order = np.lexsort((competing["spend"].to_numpy(), -score, excess))
     return competing.index.to_numpy()[order]
 
 

@@ -25,6 +25,7 @@ class ChosenModelMixin:
     best_estimator_: TableModel
     scoring: Any
     scoring_: Any
+    error_costs_: Any
 
     def _chosen(self) -> TableModel:
         check_is_fitted(self)
@@ -140,7 +141,7 @@ class ChosenModelMixin:
         if self.scoring is None and (qid is not None or query_metric(self.scoring_)):
             return model.score(X, y, qid=qid)
         predictions = RecordedPredictions(model, model.acquire(X, qid=qid))
-        return scorer_of(self.scoring_)(predictions, X, np.asarray(y), qid)
+        return scorer_of(self.scoring_, self.error_costs_)(predictions, X, np.asarray(y), qid)
 
     def session(self, cap: Any = None) -> Session:
         """Start the acquisition of one row whose features are fetched when the model asks for them.

@@ -108,7 +108,7 @@ def measure(batch: Sweep, problem: Problem, held_out: Rows, scoring: Any) -> tup
     """Fit a batch of settings and measure each on held-out rows; return the measurements and the seconds of all."""
     start = perf_counter()
     with _thread_pools().limit(limits=1, user_api="blas"), without_fingerprint():  # threads are slower on so few rows
-        measured = [_measured(each, held_out, problem.cap, scoring) for each in batch.fit(problem)]
+        measured = [_measured(each, held_out, problem, scoring) for each in batch.fit(problem)]
     return measured, perf_counter() - start
 
 
@@ -118,13 +118,14 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _measured(fitted: Fitted, held_out: Rows, cap: float | None, scoring: Any) -> Measurement:
+def _measured(fitted: Fitted, held_out: Rows, problem: Problem, scoring: Any) -> Measurement:
     if fitted.error:
         return Measurement(error=fitted.error)
     try:
-        acquisition = fitted.acquire(held_out, cap)
-        predictions = RecordedPredictions(fitted.model, acquisition)
-        score = scorer_of(scoring)(predictions, held_out.X, held_out.y, held_out.qid, held_out.weight)
+        acquisition = fitted.acquire(held_out, problem.cap)
+        predictions = RecordedPredictions(fitted.model, acquisition, problem.error_costs)
+        scorer = scorer_of(scoring, problem.error_costs)
+        score = scorer(predictions, held_out.X, held_out.y, held_out.qid, held_out.weight)
     except Exception as error:
         return Measurement(error=f"{type(error).__name__}: {error}")
     spend = acquisition.spend

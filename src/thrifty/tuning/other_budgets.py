@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from thrifty.costs import CostModel
+from thrifty.costs import CostModel, ErrorCosts
+from thrifty.metrics.scoring import TOTAL_COST
 from thrifty.models.promise import Promise
 from thrifty.models.rows import Rows
 from thrifty.models.tables.encoder import TableEncoder
@@ -40,6 +41,8 @@ class Terms:
     budget, cap : float or None
     scoring : str or callable
     confidence : float
+    error_costs : ErrorCosts or None
+    class_weight : dict, "balanced" or None
     """
 
     costs: CostModel
@@ -49,10 +52,13 @@ class Terms:
     cap: float | None
     scoring: Any
     confidence: float
+    error_costs: ErrorCosts | None = None
+    class_weight: Any = None
 
     def problem(self, raw: Rows, encoder: TableEncoder) -> Problem:
         """Return raw rows as numbers, with the costs, the cap and the budget."""
-        return Problem.of(raw, encoder, self.costs, self.task, self.cap, self.budget)
+        terms = {name: getattr(self, name) for name in ("cap", "budget", "error_costs", "class_weight")}
+        return Problem.of(raw, encoder, self.costs, self.task, **terms)
 
     def promise(self, line: Mapping[str, Any]) -> Promise:
         """Return what a point of the frontier promises."""
@@ -71,7 +77,14 @@ class Terms:
     def model(self, owner: Any, refits: Refits, point: int, fitted: Fitted, promise: Promise) -> TableModel:
         """Return the fitted model of a point with its cap and its promise."""
         estimator, cap = refits.estimator(point, fitted), fitted.limit(self.cap)
-        table_model = TableModel(estimator, costs=self.costs, cap=cap, kinds=self.kinds)
+        table_model = TableModel(
+            estimator,
+            costs=self.costs,
+            cap=cap,
+            kinds=self.kinds,
+            error_costs=self.error_costs if self.task.has_classes else None,
+            class_weight=self.class_weight,
+        )
         return table_model.adopt(owner, refits.problem.encoder, fitted.model, promise)
 
     def warn_of_excess(self, line: Mapping[str, Any], stacklevel: int) -> None:
@@ -94,7 +107,7 @@ class Terms:
 
 def preferred_points(table: pd.DataFrame, terms: Terms) -> tuple[list[int], bool]:
     """Return the points to try, the preferred one first, and whether they are within the budget."""
-    preferred = by_preference(table, terms.budget).tolist()
+    preferred = by_preference(table, terms.budget, smooth=terms.scoring != TOTAL_COST).tolist()
     limit = np.inf if terms.budget is None else terms.budget
     within = [point for point in preferred if table["spend_bound"].loc[point] <= limit]
     return within or preferred[:1], bool(within)

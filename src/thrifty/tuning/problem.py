@@ -13,7 +13,8 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.multiclass import type_of_target
 
 from thrifty.costs import CostModel
-from thrifty.models.rows import Rows
+from thrifty.costs.error_costs import ErrorCosts
+from thrifty.models.rows import Rows, class_weighted
 from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.preparation import prepared
 
@@ -90,6 +91,10 @@ class Problem:
         Hard limit on each row's spend.
     budget : float or None
         Bound on the mean spend.
+    error_costs : ErrorCosts or None
+        What mistakes cost.
+    class_weight : dict, "balanced" or None
+        Weights of the classes in fits.
     """
 
     rows: Rows
@@ -98,24 +103,23 @@ class Problem:
     task: Task
     cap: float | None = None
     budget: float | None = None
+    error_costs: ErrorCosts | None = None
+    class_weight: Any = None
 
     @classmethod
-    def of(
-        cls,
-        raw: Rows,
-        encoder: TableEncoder,
-        costs: CostModel,
-        task: Task,
-        cap: float | None = None,
-        budget: float | None = None,
-    ) -> Problem:
-        """Encode raw rows."""
-        return cls(encoded(raw, encoder), encoder, costs, task, cap, budget)
+    def of(cls, raw: Rows, encoder: TableEncoder, costs: CostModel, task: Task, **terms: Any) -> Problem:
+        """Encode raw rows; `terms` are the other fields."""
+        return cls(encoded(raw, encoder), encoder, costs, task, **terms)
 
     def of_rows(self, raw: Rows) -> Problem:
         """Return the same problem with other raw rows; levels of categories are learned from these rows only."""
         encoder = relearned_encoder(self.encoder, raw)
-        return Problem.of(raw, encoder, self.costs, self.task, self.cap, self.budget)
+        return replace(self, rows=encoded(raw, encoder), encoder=encoder)
+
+    @property
+    def fit_weight(self) -> Any:
+        """The weights of the rows in fits, those of their classes included; None if all are 1."""
+        return class_weighted(self.rows, self.class_weight).weight
 
     @cached_property
     def derived_costs(self) -> CostModel:

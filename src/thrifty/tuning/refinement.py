@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from thrifty.metrics.scoring import TOTAL_COST
 from thrifty.tuning.knobs import FREE, Setting, between, cheaper, knob_of
 from thrifty.tuning.scouting import Curve, curves, noise
 from thrifty.tuning.survey import Point, Survey
@@ -36,7 +37,8 @@ def refine(survey: Survey, bound: Bound, budget: float, constant: np.ndarray, re
     """
     folds = range(len(survey.folds))
     for _ in range(MAX_ROUNDS):
-        found = curves([p for p in survey.complete_points() if not p.trial.listed], folds, budget, constant)
+        points = [point for point in survey.complete_points() if not point.trial.listed]
+        found = curves(points, folds, budget, constant, survey.scoring != TOTAL_COST)
         best = [c for c in found if c.value >= found[0].value - noise(found)][:MAX_CURVES]
         proposed = [(curve, each) for curve in best if (each := _proposal(curve, bound, budget)) is not None]
         added = [trial for curve, setting in proposed for trial in survey.add(_sweep(curve, setting))]

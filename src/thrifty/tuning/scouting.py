@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
+from thrifty.metrics.scoring import TOTAL_COST
 from thrifty.tuning.survey import Point, Survey, Trial
 
 WITHIN = 1.0  # standard errors
@@ -39,7 +40,9 @@ class Curve(NamedTuple):
         return float(self.values.mean())
 
 
-def curves(points: Sequence[Point], folds: Sequence[int], budget: float, constant: np.ndarray) -> list[Curve]:
+def curves(
+    points: Sequence[Point], folds: Sequence[int], budget: float, constant: np.ndarray, rises: bool = True
+) -> list[Curve]:
     """Return the curves of points that were measured on some folds, the best one first.
 
     Parameters
@@ -51,6 +54,9 @@ def curves(points: Sequence[Point], folds: Sequence[int], budget: float, constan
         May be infinity.
     constant : ndarray of shape (n_folds,)
         The score of the constant answer on each fold of the search.
+    rises : bool, default=True
+        Whether scores are expected to rise with the spend. Otherwise a curve is judged by its best score within the
+        budget.
 
     Returns
     -------
@@ -60,16 +66,22 @@ def curves(points: Sequence[Point], folds: Sequence[int], budget: float, constan
     for point in points:
         if set(folds) <= set(point.trial.measured) and not point.failed:
             by_curve.setdefault(point.curve, []).append(point)
-    found = [Curve(each[0].trial.name, each, _values(each, folds, budget, constant)) for each in by_curve.values()]
+    found = [
+        Curve(each[0].trial.name, each, _values(each, folds, budget, constant, rises)) for each in by_curve.values()
+    ]
     return sorted(found, key=lambda curve: -curve.value)
 
 
-def _values(points: Sequence[Point], folds: Sequence[int], budget: float, constant: np.ndarray) -> np.ndarray:
+def _values(
+    points: Sequence[Point], folds: Sequence[int], budget: float, constant: np.ndarray, rises: bool
+) -> np.ndarray:
     spend, score = (np.array([each.by_fold(name, folds) for each in points]) for name in ("spend", "score"))
-    return np.array([_at_budget(spend[:, i], score[:, i], budget, constant[k]) for i, k in enumerate(folds)])
+    return np.array([_at_budget(spend[:, i], score[:, i], budget, constant[k], rises) for i, k in enumerate(folds)])
 
 
-def _at_budget(spend: np.ndarray, score: np.ndarray, budget: float, constant: float) -> float:
+def _at_budget(spend: np.ndarray, score: np.ndarray, budget: float, constant: float, rises: bool) -> float:
+    if not rises:
+        return float(score[spend <= budget].max(initial=constant))
     order = np.lexsort((score, spend))
     spends, scores = np.append(0.0, spend[order]), isotonic_regression(np.append(constant, score[order]))
     return float(np.interp(budget, spends, scores))
@@ -115,7 +127,7 @@ def _judged(
     survey: Survey, trials: Sequence[Trial], folds: Sequence[int], budget: float, constant: np.ndarray
 ) -> tuple[set[Trial], dict[Trial, str]]:
     """Return the trials that are needed for a budget, and for each trial why it would not be."""
-    found = curves(survey.points(trials), folds, budget, constant)
+    found = curves(survey.points(trials), folds, budget, constant, survey.scoring != TOTAL_COST)
     if not found:
         return set(trials), {}
     few_rows, baseline = trials[0].n_fitted is not None, float(constant[list(folds)].mean())

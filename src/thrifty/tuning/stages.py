@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from thrifty.costs.amounts import amount
+from thrifty.metrics.scoring import TOTAL_COST
 from thrifty.tuning.frontier import bound_of
 from thrifty.tuning.refinement import refine
 from thrifty.tuning.scouting import drop_dominated
@@ -110,8 +111,8 @@ class Stages:
 
     def _levels(self) -> list[float]:
         """Return the spends at which methods are compared."""
-        if self.budget is not None:
-            return [self.budget]
+        if self.budget is not None or self.survey.scoring == TOTAL_COST:
+            return [self.limit]
         return (np.array(LEVELS) * self.survey.folds.problem.max_spend).tolist()
 
     def _bound(self, point: Point) -> float:

@@ -106,7 +106,7 @@ class Sweep:
         swept, rows = self._path_parameter, problem.rows
         fixed = {name: value for name, value in self.settings[0].items() if name not in (swept, "cap")}
         estimator = problem.prepared(clone(self.estimator).set_params(**fixed))
-        data = (rows.X, rows.y, rows.weight)
+        data = (rows.X, rows.y, problem.fit_weight)
         if swept == "n_estimators":
             rounds = [setting["n_estimators"] for setting in self.settings]
             prefixes = estimator.set_params(n_estimators=max(rounds)).path(*data, qid=rows.qid)

@@ -109,6 +109,6 @@ def refuse_missing_queries(column: Any, place: str, option: str = "qid") -> None
     """Raise ValueError if the query or the group of some rows is missing."""
     if n_missing := int(column.isna().sum()):
         raise ValueError(
-            f"--{option} is {column.name!r}, which is missing in {n_missing} rows of {place}. Fill in the values, or remove "
-            "these rows."
+            f"--{option} is {column.name!r}, which is missing in {n_missing} rows of {place}. Fill in the values, or "
+            "remove these rows."
         )

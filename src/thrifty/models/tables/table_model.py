@@ -18,7 +18,7 @@ from thrifty.models.derived import DerivedSession
 from thrifty.models.outline import Columns, Outline
 from thrifty.models.parameters import is_number, is_whole
 from thrifty.models.promise import Promise
-from thrifty.models.rows import class_weighted
+from thrifty.models.rows import class_weighted, refuse_bad_class_weight
 from thrifty.models.session import Feature, Session
 from thrifty.models.soundness import require
 from thrifty.models.tables.checked_table import checked_rows, checked_table, resolved_costs
@@ -147,7 +147,9 @@ class TableModel(BudgetedEstimator):
         """
         self._refuse_bad_parameters()
         forget_fit(self)
-        rows = class_weighted(checked_rows(self, X, y, sample_weight, qid), self.class_weight, type(self).__name__)
+        rows = checked_rows(self, X, y, sample_weight, qid)
+        refuse_bad_class_weight(self.class_weight, rows.y, type(self).__name__)
+        rows = class_weighted(rows, self.class_weight)
         self.cost_model_ = resolved_costs(self, self.estimator.costs if self.costs is None else self.costs)
         self.encoder_ = learned_encoder(rows, self.cost_model_, self.kinds, self.max_levels)
         estimator = prepared(self.estimator, self.encoder_, self.cost_model_)
