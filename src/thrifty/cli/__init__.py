@@ -21,6 +21,7 @@ from thrifty.cli import (
     predict,
     profile,
     reference,
+    refit,
     replay,
     serve,
     warmup,
@@ -36,6 +37,7 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 app.command()(fit.fit)
 app.command()(frontier.frontier)
+app.command()(refit.refit)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(explain.explain)

@@ -17,6 +17,7 @@ frontier.py           the table of all points, and the bound on what they spend
 choice.py             the order of preference
 refits.py             points fitted on all rows, and calibrated there
 other_budgets.py      another budget from the same frontier
+stored_search.py      a search that was read from a model file
 chosen_model.py       predictions of the chosen model
 """
 
