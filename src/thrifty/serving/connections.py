@@ -1,0 +1,38 @@
+"""Connections: a client that does not send its request in time loses the connection, so that others can have it."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+SECONDS_TO_SEND = 30.0  # that a client has for a request, at least; at most twice as many
+
+
+class Connection(H11Protocol):
+    """HTTP/1.1 that looks at a connection from time to time, and closes it if the client has made no progress."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _seen: Any = None  # the request at the last look
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to look at the connection."""
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(SECONDS_TO_SEND, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End to look at the connection."""
+        super().connection_lost(exc)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        if self._waits_for_client and self.cycle is self._seen:
+            self.transport.abort()
+            return
+        self._seen = self.cycle
+        self._timer = self.loop.call_later(SECONDS_TO_SEND, self._look)
+
+    @property
+    def _waits_for_client(self) -> bool:
+        """Whether the next thing to happen is that the client sends a request, or the rest of one."""
+        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
