@@ -12,7 +12,7 @@ class Connection(H11Protocol):
     """HTTP/1.1 that looks at a connection from time to time, and closes it if the client has made no progress."""
 
     _timer: asyncio.TimerHandle | None = None
-    _seen: Any = None  # the request at the last look
+    _seen: tuple[Any, ...] | None = None  # the point at the last look
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to look at the connection."""
@@ -26,13 +26,17 @@ class Connection(H11Protocol):
             self._timer.cancel()
 
     def _look(self) -> None:
-        if self._waits_for_client and self.cycle is self._seen:
+        point = self._point()
+        if point == self._seen and self._waits_for_client():
             self.transport.abort()
             return
-        self._seen = self.cycle
+        self._seen = point
         self._timer = self.loop.call_later(SECONDS_TO_SEND, self._look)
 
-    @property
+    def _point(self) -> tuple[Any, ...]:
+        """Return how far the connection has come: its last request, and whether its body and its reply are complete."""
+        return (self.cycle, self.cycle and self.cycle.more_body, self.cycle and self.cycle.response_complete)
+
     def _waits_for_client(self) -> bool:
-        """Whether the next thing to happen is that the client sends a request, or the rest of one."""
+        """Tell whether the next thing to happen is that the client sends a request, or the rest of one."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
