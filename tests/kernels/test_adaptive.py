@@ -20,8 +20,10 @@ from thrifty.kernels.adaptive import (
     mask_codes,
     run_rows,
     simulate_rows,
+    step_numbers,
     subtract_steps,
 )
+from thrifty.kernels.tree_rows import Leaves
 from thrifty.models.adaptive.policy import packed
 
 CAPS = [0.0, 3.0, 6.0, 9.0, 12.0, 20.0, np.inf]
@@ -252,3 +254,19 @@ def test_steps_are_subtracted_from_known_residuals_of_the_leaf():
     subtract_steps(rows, step, known, residual)
     expected = before - np.where(np.isin(np.arange(6), rows)[:, None] & known, step, 0.0)
     np.testing.assert_array_equal(residual, expected)
+
+
+def test_every_leaf_makes_its_own_step():
+    random = np.random.default_rng(1)
+    residual, known, weight = random.normal(size=(8, 2)), random.random((8, 2)) < 0.7, random.uniform(1, 2, 8)
+    bag, rest = np.array([5, 0, 3, 7], dtype=np.uint32), np.array([2, 6], dtype=np.uint32)
+    leaves = Leaves(np.array([1, 2]), np.array([[0, 3], [3, 4]]), np.array([[0, 1], [1, 2]]), bag, rest)
+    before, steps, mean = residual.copy(), np.zeros((3, 2)), np.empty(2)
+    step_numbers(leaves, residual, known, weight, 2.0, 0.5, steps)
+    assert (steps[0] == 0).all()
+    for node, own, others in ((1, bag[:3], rest[:1]), (2, bag[3:], rest[1:])):
+        leaf_means(own, before, known, weight, 2.0, mean)
+        np.testing.assert_allclose(steps[node], 0.5 * mean)
+        for row in (*own, *others):
+            np.testing.assert_allclose(residual[row], before[row] - np.where(known[row], steps[node], 0.0))
+    np.testing.assert_array_equal(residual[[1, 4]], before[[1, 4]])  # rows of no leaf

@@ -1,5 +1,8 @@
+from types import SimpleNamespace
+
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
@@ -97,3 +100,28 @@ def test_models_that_are_not_fitted_are_rejected():
         CostCurveDisplay.from_search(thrifty.BudgetSearchCV(["l1"], budget=1))
     with pytest.raises(NotFittedError, match="This ASTCClassifier instance is not fitted yet"):
         CostCurveDisplay.from_estimators(thrifty.ASTCClassifier(), heart.X, heart.y)
+
+
+def test_points_of_a_search_show_methods_and_what_became_of_them():
+    line = {"error": "", "n_rows": 9, "note": ""}
+    points = [
+        line | {"method": "astc", "spend": 2.0, "score": 0.8, "dominated": False, "n_folds": 3},
+        line | {"method": "l1", "spend": 3.0, "score": 0.7, "dominated": True, "n_folds": 3},
+        line | {"method": "l1", "spend": 9.0, "score": 0.9, "dominated": False, "n_folds": 1},
+        line | {"method": "cstc", "spend": np.nan, "score": np.nan, "dominated": True, "n_folds": 3, "error": "no"},
+    ]
+    anchors = pd.DataFrame({"spend": [0.0, 12.0], "score": [0.5, np.nan]}, index=["constant", "everything"])
+    search = SimpleNamespace(
+        frontier_=pd.DataFrame(points), anchors_=anchors, budget=5.0, scoring_="accuracy",
+        cost_model_=thrifty.CostModel([1.0]),
+    )  # fmt: skip
+    display = CostCurveDisplay.from_search(search, ax=Figure().subplots())
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend[:2] == ["l1", "astc"]  # the best score first
+    assert [text.split(":")[0] for text in legend[2:5]] == ["filled", "hollow", "faint"]
+    assert "constant answer, for nothing" in legend
+    assert "everything for everyone" not in legend  # its score is not known
+    assert len(display.curve) == 2
+    drawn = {(line.get_xdata()[0], line.get_markerfacecolor(), line.get_alpha()) for line in display.ax_.lines
+             if len(line.get_xdata()) == 1 and line.get_marker() in "os^"}  # fmt: skip
+    assert {(spend, face == "none") for spend, face, _ in drawn} == {(2.0, False), (3.0, True), (9.0, True)}

@@ -133,27 +133,38 @@ def slow(seconds):
     return wait
 
 
+def waiting_for(event):
+    def wait(records):
+        event.wait(60)
+        return records
+
+    return wait
+
+
 def test_a_call_that_takes_too_long_is_given_up(astc):
-    with Engine(astc, failing("interview", slow(0.5)).sources, timeout=0.05) as engine:
+    over = threading.Event()
+    with Engine(astc, failing("interview", waiting_for(over)).sources, timeout=0.5) as engine:
         result = engine.predict(200)
-    assert result.elapsed < 0.4
+        over.set()
     assert [call.outcome for call in result.trace.calls if call.source == "interview"] == ["timeout"]
     assert result.degraded
 
 
 def test_the_timeout_of_a_source_replaces_that_of_the_engine(astc):
     sources = failing("interview", slow(0.15)).sources
-    sources[0].timeout = 5.0
+    for each in sources:
+        each.timeout = 60.0
     with Engine(astc, sources, timeout=0.05) as engine:
         assert not engine.predict(200).degraded
 
 
 def test_a_deadline_gives_the_best_answer_at_that_time(astc):
-    everything = list(GROUPS)
-    counted = Counted(GROUPS, wrap=lambda name, records: records if name == "interview" else slow(0.5)(records))
-    with Engine(astc, counted.sources, deadline=0.1) as engine:
+    everything, over = list(GROUPS), threading.Event()
+    wait = waiting_for(over)
+    counted = Counted(GROUPS, wrap=lambda name, records: records if name == "interview" else wait(records))
+    with Engine(astc, counted.sources, deadline=2.0) as engine:
         results = engine.predict_many(list(FRESH)[:20])
-    assert all(result.elapsed < 0.4 for result in results)
+        over.set()
     late = [result for result in results if result.reason == "deadline"]
     assert late
     for result in late:
@@ -163,9 +174,11 @@ def test_a_deadline_gives_the_best_answer_at_that_time(astc):
 
 
 def test_calls_that_were_never_made_are_not_charged(astc):
-    counted = Counted(GROUPS, wrap=lambda name, records: slow(0.1)(records))
-    with Engine(astc, counted.sources, deadline=0.05) as engine:
+    over = threading.Event()
+    counted = Counted(GROUPS, wrap=lambda name, records: waiting_for(over)(records))
+    with Engine(astc, counted.sources, deadline=0.5) as engine:
         result = engine.predict(200)
+        over.set()
     for call in result.trace.calls:
         assert call.outcome == "deadline"
         assert (call.cost > 0) == (call.attempts > 0)
@@ -200,7 +213,7 @@ def test_the_breaker_opens_and_closes(astc):
         return records
 
     counted = failing("interview", laboratory)
-    with Engine(astc, counted.sources, breaker_failures=3, breaker_pause=0.2) as engine:
+    with Engine(astc, counted.sources, breaker_failures=3, breaker_pause=2.0) as engine:
         results = [engine.predict(200 + i) for i in range(10)]
         outcomes = [next(result.trace.calls).outcome for result in results]
         assert outcomes == ["failed"] * 3 + ["refused"] * 7
@@ -209,7 +222,7 @@ def test_the_breaker_opens_and_closes(astc):
         refused = next(results[-1].trace.calls)
         assert (refused.cost, refused.attempts) == (0.0, 0)
         broken.clear()
-        time.sleep(0.25)
+        time.sleep(2.1)
         assert not engine.predict(220).degraded
         assert engine.health().sources["interview"] == "closed"
 
@@ -265,10 +278,11 @@ def test_a_batch_of_a_source_that_is_down_ends_with_the_breaker(astc):
 
 
 def test_cancelled_work_leaves_no_task_and_no_call(astc):
-    cancelled = []
+    called, cancelled = [], []
 
     @source(provides=NAMES)
     async def record(key):
+        called.append(key)
         try:
             await asyncio.sleep(60)
         except asyncio.CancelledError:
@@ -278,7 +292,8 @@ def test_cancelled_work_leaves_no_task_and_no_call(astc):
     async def main():
         async with Engine(astc, [record]) as engine:
             work = [asyncio.create_task(engine.apredict(key)) for key in range(20)]
-            await asyncio.sleep(0.05)
+            while len(called) < len(work):
+                await asyncio.sleep(0.01)
             for each in work:
                 each.cancel()
             await asyncio.gather(*work, return_exceptions=True)

@@ -45,12 +45,12 @@ def test_calls_before_the_measurement_are_not_counted_and_use_the_same_keys():
 
 
 def test_failures_and_unknown_keys_are_counted():
-    @source(provides={"a": int, "b": int}, timeout=0.05)
+    @source(provides={"a": int, "b": int}, timeout=0.5)
     def odd(key):
         if key == "raises":
             raise KeyError("tsh")
         if key == "slow":
-            time.sleep(0.06)
+            time.sleep(0.6)
         return None if key == "unknown" else (1, "text" if key == "wrong" else 2)
 
     profile = profile_sources([odd], ["raises", "slow", "unknown", "wrong", "good"], warmup=0)[0]
@@ -59,7 +59,7 @@ def test_failures_and_unknown_keys_are_counted():
 
 
 def test_an_asynchronous_call_ends_at_its_timeout():
-    @source(provides="a", timeout=0.02)
+    @source(provides="a", timeout=0.5)
     async def slow(key):
         await asyncio.sleep(0 if key == 1 else 60)
         return key

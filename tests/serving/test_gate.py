@@ -2,11 +2,15 @@
 
 import gzip
 import json
+import socket
+import sqlite3
+import time
 
 import httpx
 import pytest
 
 from serving.conftest import TOKENS
+from serving.started import started
 from thrifty.serving.tokens import Tokens
 
 FIRST, SECOND = ({"Authorization": f"Bearer {token}"} for token in TOKENS)
@@ -191,14 +195,52 @@ def test_other_places_and_methods(on_tree, method, path, status):
     assert problem(on_tree.request(method, path, headers=headers), status)
 
 
+@pytest.mark.parametrize("path", ["/", "/static/page.css", "/healthz", "/model"])
+def test_head_is_get_without_a_body(on_tree, path):
+    head, get = on_tree.head(path), on_tree.get(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == str(len(get.content))
+
+
+def test_a_browser_asks_again_for_the_files_of_the_page(on_tree):
+    page = on_tree.get("/static/app.js")
+    assert page.headers["cache-control"] == "no-cache"
+    again = on_tree.get("/static/app.js", headers={"If-None-Match": page.headers["etag"]})
+    assert again.status_code == 304
+    assert on_tree.get("/model").headers["cache-control"] == "no-store"
+
+
+def test_words_of_clients_are_not_labels_of_metrics(on_tree):
+    assert on_tree.request("INVENTED", "/model").status_code == 405
+    text = on_tree.get("/metrics").text
+    assert "INVENTED" not in text
+    assert 'method="other",route="/model",status="405"' in text
+
+
+def test_a_request_that_breaks_off_is_not_an_error_of_the_service(files):
+    head = b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+    with started(files / "tree.thrifty") as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(head)
+        wait_until_counted(server, 'route="/sessions",status="400"')
+        server.process.terminate()
+        assert server.process.stderr.read() == ""
+
+
+def wait_until_counted(server, words):
+    """Wait until the metrics have some words."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        if words in httpx.get(f"{server.address}/metrics").text:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{words!r} is not in the metrics")
+
+
 def test_an_unexpected_error_is_logged_and_not_shown(files, tmp_path):
     """A model file whose store disappears under the service."""
-    from serving.started import started
-
     store = tmp_path / "sessions.sqlite"
     with started(files / "tree.thrifty", "--store", store) as server, httpx.Client(base_url=server.address) as http:
-        import sqlite3
-
         with sqlite3.connect(store) as database:
             database.execute("DROP TABLE sessions")
         database.close()

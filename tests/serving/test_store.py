@@ -1,6 +1,9 @@
 """The store of sessions: a step is stored once, sessions expire and are bounded, and workers share a file."""
 
 import multiprocessing
+import os
+import sqlite3
+import stat
 
 import pytest
 
@@ -12,12 +15,12 @@ ANNA, BEN = Client("a", "anna"), Client("b", "ben")
 
 
 def record(name, client=ANNA, *, done=False, expires=100.0, answers=()):
-    return Record(name, client, None, 5.0, answers, done, expires)
+    return Record(name, "m", client, None, 5.0, answers, done, expires)
 
 
 @pytest.fixture(params=["memory", "file"])
 def store(request, tmp_path):
-    path = ":memory:" if request.param == "memory" else str(tmp_path / "sessions.sqlite")
+    path = None if request.param == "memory" else str(tmp_path / "sessions.sqlite")
     opened = SessionStore(path, max_total=4, max_per_client=3)
     yield opened
     opened.close()
@@ -25,11 +28,11 @@ def store(request, tmp_path):
 
 def test_what_was_stored_is_found_by_its_owner_only(store):
     store.add(record("s", answers=({"age": 3.0, "town": "Ulm\ud800", "sex": None},)), now=0.0)
-    assert store.get("s", "a", 0.0) == record("s", answers=({"age": 3.0, "town": "Ulm\ud800", "sex": None},))
-    assert store.get("s", "b", 0.0) is None
+    assert store.get("s", "m", "a", 0.0) == record("s", answers=({"age": 3.0, "town": "Ulm\ud800", "sex": None},))
+    assert store.get("s", "m", "b", 0.0) is None
     assert not store.remove("s", "b")
     assert store.remove("s", "a")
-    assert store.get("s", "a", 0.0) is None
+    assert store.get("s", "m", "a", 0.0) is None
 
 
 def test_a_step_is_stored_once(store):
@@ -37,14 +40,14 @@ def test_a_step_is_stored_once(store):
     first = record("s").answered({"age": 1.0}, done=False, expires=200.0)
     assert store.advance(first)
     assert not store.advance(record("s").answered({"age": 2.0}, done=False, expires=300.0))
-    assert store.get("s", "a", 0.0) == first
+    assert store.get("s", "m", "a", 0.0) == first
 
 
 def test_an_expired_session_is_not_found_and_makes_room(store):
     for k in range(3):
         store.add(record(f"s{k}", expires=10.0), now=0.0)
-    assert store.get("s0", "a", 9.0) is not None
-    assert store.get("s0", "a", 10.0) is None
+    assert store.get("s0", "m", "a", 9.0) is not None
+    assert store.get("s0", "m", "a", 10.0) is None
     assert store.count(10.0) == 0
     store.add(record("new"), now=10.0)
     assert store.count(10.0) == 1
@@ -67,13 +70,18 @@ def test_an_ended_session_makes_room(store):
     for k in range(3):
         store.add(record(f"s{k}", done=k == 1), now=0.0)
     store.add(record("new"), now=0.0)
-    assert [store.get(name, "a", 0.0) is not None for name in ("s0", "s1", "s2", "new")] == [True, False, True, True]
+    assert [store.get(name, "m", "a", 0.0) is not None for name in ("s0", "s1", "s2", "new")] == [
+        True,
+        False,
+        True,
+        True,
+    ]
 
 
 def answer_all(path, n_steps, value, won):
     """Try to answer every step of a session; count how often this process was first."""
     store, count = SessionStore(path, max_total=9, max_per_client=9), 0
-    while (found := store.get("s", "a", 0.0)).step < n_steps:
+    while (found := store.get("s", "m", "a", 0.0)).step < n_steps:
         count += store.advance(found.answered({"by": value, "step": found.step}, done=False, expires=100.0))
     won.put((value, count))
     store.close()
@@ -91,7 +99,7 @@ def test_two_processes_never_store_the_same_step_twice(tmp_path):
     counts = dict(won.get(timeout=60) for _ in workers)
     for worker in workers:
         worker.join()
-    answers = store.get("s", "a", 0.0).answers
+    answers = store.get("s", "m", "a", 0.0).answers
     store.close()
     assert [each["step"] for each in answers] == list(range(n_steps))
     assert sum(counts.values()) == n_steps
@@ -102,3 +110,37 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
     (tmp_path / "sessions.sqlite").write_text("this is not a database, it is a text that is long enough" * 20)
     with pytest.raises(ValueError, match=r"sessions\.sqlite: the file cannot be used .*file is not a database"):
         SessionStore.open(Settings("m.thrifty", store=str(tmp_path / "sessions.sqlite")))
+
+
+def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path):
+    path = tmp_path / "theirs.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE sessions (id TEXT, expires REAL)")
+        database.execute("INSERT INTO sessions VALUES ('theirs', 0.0)")
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"theirs\.sqlite: the file cannot be used .*of another program or version"):
+        SessionStore.open(Settings("m.thrifty", store=str(path)))
+    assert path.read_bytes() == before
+
+
+def test_the_file_is_for_its_user_alone(tmp_path):
+    path = tmp_path / "sessions.sqlite"
+    store = SessionStore.open(Settings("m.thrifty", store=str(path)))
+    store.add(record("s"), now=0.0)
+    assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()} == {0o600}
+    assert len(list(tmp_path.iterdir())) > 1  # SQLite makes more files, with the same permissions
+    store.close()
+
+
+@pytest.mark.parametrize("name", [":memory:", "file:sessions?mode=memory", " "])
+def test_every_name_is_the_name_of_a_file(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    SessionStore.open(Settings("m.thrifty", store=name)).close()
+    assert os.listdir(tmp_path) == [name]
+    assert SessionStore.open(Settings("m.thrifty", store=name)).get("s", "m", "a", 0.0) is None
+
+
+def test_a_session_of_another_model_is_not_found(store):
+    store.add(record("s"), now=0.0)
+    assert store.get("s", "another", "a", 0.0) is None

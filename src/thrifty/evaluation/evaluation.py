@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 
 from thrifty.evaluation.calibration import Calibration
 from thrifty.evaluation.estimates import Estimate, jackknife, mean_error, share_estimate
-from thrifty.evaluation.recorded_rows import RecordedRows, default_scoring, limit_of
+from thrifty.evaluation.recorded_rows import RecordedRows, default_scoring, limit_of, scoring_of
 from thrifty.runtime.watch.promised import Promised
 
 CONFIDENCE = 0.95
@@ -190,7 +190,7 @@ def evaluate(
     >>> evaluate(model, heart.X[200:], heart.y[200:]).n_rows
     70
     """
-    scoring = getattr(model, "scoring_", None) if scoring is None else scoring
+    scoring = scoring_of(model, scoring)
     model = getattr(model, "best_estimator_", model)
     return Evaluation.of(model, RecordedRows.of(model, X, y, cap, qid), scoring=scoring, cap=cap)
 

@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 from thrifty.evaluation.estimates import jackknife
 from thrifty.evaluation.evaluation import CONFIDENCE
 from thrifty.evaluation.offers import Offer, added_by, names_of, offers, without_columns
-from thrifty.evaluation.recorded_rows import RecordedRows, default_scoring
+from thrifty.evaluation.recorded_rows import RecordedRows, default_scoring, scoring_of
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.tables.columns import is_frame
 
@@ -68,7 +68,7 @@ def purchases(
     age   (age,)     1.0    1.0
     sex   (sex,)     1.0    1.0
     """
-    scoring = getattr(model, "scoring_", None) if scoring is None else scoring
+    scoring = scoring_of(model, scoring)
     counter = PurchaseCounter(getattr(model, "best_estimator_", model), cap=cap)
     counter.add(X, y, qid)
     return counter.table(scoring)

@@ -100,6 +100,14 @@ def checked_targets(model: Any, y: Any) -> np.ndarray:
     return targets
 
 
+def scoring_of(model: Any, given: Any) -> Any:
+    """Return the scoring that the user gave, or else that of a search; None if the chosen model cannot be scored so."""
+    if given is not None:
+        return given
+    own, chosen = getattr(model, "scoring_", None), getattr(model, "best_estimator_", model)
+    return own if callable(own) or (own is not None and _is_known(own, error_costs_of(chosen))) else None
+
+
 def default_scoring(model: Any, qid: Any) -> str:
     """Return the scoring of the search that a model comes from, if it has a name, or else the usual one of its task."""
     promised = getattr(getattr(model, "promise_", None), "scoring", None)

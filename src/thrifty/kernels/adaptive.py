@@ -680,6 +680,18 @@ def mask_codes(codes, rows, group_of, bought, first, last, missing, out):
 
 
 @njit(cache=True, nogil=True)
+def step_numbers(leaves, residual, known, weight, ridge, rate, steps):
+    """Write `rate` times the mean residuals of each leaf into `steps` (n_nodes, k), and subtract them from its rows."""
+    for at in range(leaves.node.size):
+        step = steps[leaves.node[at]]
+        own = leaves.bag[leaves.bag_span[at, 0] : leaves.bag_span[at, 1]]
+        leaf_means(own, residual, known, weight, ridge, step)
+        step *= rate
+        subtract_steps(own, step, known, residual)
+        subtract_steps(leaves.rest[leaves.rest_span[at, 0] : leaves.rest_span[at, 1]], step, known, residual)
+
+
+@njit(cache=True, nogil=True)
 def leaf_means(rows, residual, known, weight, ridge, out):
     """Write the mean residual of each output over the rows of a leaf; `ridge` counts as rows with a residual of 0."""
     total = np.full(out.size, ridge)

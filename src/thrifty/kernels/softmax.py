@@ -27,6 +27,18 @@ def softmax_along(scores, classes, weight, direction, first, last, p, gradient, 
 
 
 @njit(cache=True, nogil=True)
+def step_classes(leaves, p, classes, weight, ridge, rate, scores, steps):
+    """Write `rate` times the Newton steps of each leaf into `steps` (n_nodes, K), and add them to its rows."""
+    for at in range(leaves.node.size):
+        step = steps[leaves.node[at]]
+        own = leaves.bag[leaves.bag_span[at, 0] : leaves.bag_span[at, 1]]
+        newton_steps(own, p, classes, weight, ridge, step)
+        step *= rate
+        add_steps(own, step, scores)
+        add_steps(leaves.rest[leaves.rest_span[at, 0] : leaves.rest_span[at, 1]], step, scores)
+
+
+@njit(cache=True, nogil=True)
 def newton_steps(rows, p, classes, weight, ridge, out):
     """Write the Newton step -G / (H + ridge) of each class over the rows of a leaf, with H = K / (K - 1) p (1 - p)."""
     n_classes = out.size

@@ -3,12 +3,34 @@
 The rows of every node are next to each other in an array, first those of its left child, then those of its right one.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 LEAF = -1  # instead of the feature of a split
 
 _U = np.uint64  # Numba checks whether a signed index is negative
+
+
+class Leaves(NamedTuple):
+    """The leaves of a tree, and the rows that ended in them.
+
+    Attributes
+    ----------
+    node : ndarray of int, shape (k,)
+        The node of each leaf.
+    bag_span, rest_span : ndarray of int, shape (k, 2)
+        Leaf i has the rows ``bag[first:last]`` with ``first, last = bag_span[i]``, and likewise of the rest.
+    bag, rest : ndarray of uint32
+        The rows that the tree was grown on, and others.
+    """
+
+    node: np.ndarray
+    bag_span: np.ndarray
+    rest_span: np.ndarray
+    bag: np.ndarray
+    rest: np.ndarray
 
 
 @njit(cache=True, nogil=True)

@@ -37,10 +37,10 @@ def style_axes(ax: Axes) -> None:
         label.set(color=TEXT_COLOR, fontsize=10)
 
 
-def show_legend(ax: Axes) -> None:
+def show_legend(ax: Axes, **place: Any) -> None:
     """Show the legend of the axes if anything in them has a label."""
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(labelcolor=TEXT_COLOR, fontsize=9, facecolor="white", edgecolor="none", framealpha=0.9)
+        ax.legend(labelcolor=TEXT_COLOR, fontsize=9, facecolor="white", edgecolor="none", framealpha=0.9, **place)
 
 
 def size_in_inches(ax: Axes) -> tuple[float, float]:

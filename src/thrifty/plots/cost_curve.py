@@ -12,9 +12,13 @@ from thrifty.metrics import CostCurve, cost_curve
 from thrifty.metrics.curves import score_name
 from thrifty.plots.axes import new_axes, show_legend, style_axes
 from thrifty.plots.fitted import check_fitted
-from thrifty.plots.palette import MUTED_COLOR, TEXT_COLOR
+from thrifty.plots.palette import LINE_COLOR, MUTED_COLOR, TEXT_COLOR
+from thrifty.plots.search_points import draw_anchors, draw_points, draw_same_for_all
+from thrifty.tuning.comparisons import complete, succeeded
 
 Reference = tuple[float | None, float, str]
+LINE_OF_SEARCH = LINE_COLOR  # the points have the colours
+SEARCH_SIZE = (9.6, 4.8)  # inches, with room for the legend at the right
 
 
 class CostCurveDisplay:
@@ -152,17 +156,19 @@ class CostCurveDisplay:
     def from_search(
         cls, search: Any, *, name: str | None = None, ax: Axes | None = None, **kwargs: Any
     ) -> "CostCurveDisplay":
-        """Plot all points of a fitted `thrifty.BudgetSearchCV`, its budget, and the chosen point.
+        """Plot all points of a fitted `thrifty.BudgetSearchCV`, its anchors, its budget, and the chosen point.
 
-        A horizontal error bar shows the upper bound on the mean spend of the chosen point. Candidates whose fit
-        failed are left out.
+        Each method has its colour. Points on the frontier are filled, dominated ones are hollow, and points that were
+        dropped before the last fold are faint. A horizontal error bar shows the upper bound on the mean spend of the
+        chosen point, and a ring marks the best point within its spend that buys the same columns for every row.
+        Candidates whose fit failed are left out.
 
         Parameters
         ----------
         search : BudgetSearchCV
             A fitted search.
         name : str, default=None
-            Name of the curve in the legend. None shows no entry.
+            Name of the step line in the legend. None shows no entry.
         ax : matplotlib Axes, default=None
             Axes to draw in. None creates a new figure.
         **kwargs
@@ -174,17 +180,30 @@ class CostCurveDisplay:
             The display, already plotted.
         """
         check_fitted(search)
-        measured = search.frontier_[search.frontier_["error"] == ""]
+        points = succeeded(search.frontier_.to_dict("records"))
+        measured = complete(points)
         curve = CostCurve(
-            measured["spend"].to_numpy(),
-            measured["score"].to_numpy(),
-            labels=tuple(measured["method"]),
+            np.array([point["spend"] for point in measured]),
+            np.array([point["score"] for point in measured]),
+            labels=tuple(point["method"] for point in measured),
             unit=search.cost_model_.unit,
             score_name=score_name(search.scoring_),
         )
-        display = cls(curve, name=name).plot(ax, **kwargs)
-        display._mark_choice(search)
+        ax = new_axes(*SEARCH_SIZE) if ax is None else ax
+        display = cls(curve, name=name)
+        display._plot_search(search, points, ax, {"color": LINE_OF_SEARCH} | kwargs)
         return display
+
+    def _plot_search(self, search: Any, points: Sequence[Any], ax: Axes, style: dict[str, Any]) -> None:
+        self._begin(ax)
+        self._draw_line(style)
+        draw_points(ax, points)
+        if (anchors := getattr(search, "anchors_", None)) is not None:
+            draw_anchors(ax, anchors.to_dict("index"))
+        self._mark_choice(search)
+        if (promise := getattr(search, "promise_", None)) is not None:
+            draw_same_for_all(ax, points, promise.spend)
+        self._end(loc="upper left", bbox_to_anchor=(1.01, 1.0))  # at the right of the axes
 
     def _mark_choice(self, search: Any) -> None:
         """Draw the budget as a vertical line, and the chosen point with the upper bound on its mean spend."""
@@ -192,11 +211,10 @@ class CostCurveDisplay:
             self.ax_.axvline(search.budget, color=MUTED_COLOR, linewidth=1, linestyle=(0, (2, 2)), label="budget")
         promise = getattr(search, "promise_", None)
         if promise is not None:
-            to_bound = [[0.0], [promise.spend_bound - promise.spend]]
-            style: dict[str, Any] = {"marker": "o", "ms": 9, "color": TEXT_COLOR, "capsize": 3, "zorder": 3}
+            to_bound = [[0.0], [max(promise.spend_bound - promise.spend, 0.0)]]
+            style: dict[str, Any] = {"marker": "*", "ms": 15, "color": TEXT_COLOR, "capsize": 3, "zorder": 4}
             label = f"chosen: {promise.method}"
             self.ax_.errorbar([promise.spend], [promise.score], xerr=to_bound, linestyle="", label=label, **style)
-        show_legend(self.ax_)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> "CostCurveDisplay":
         """Plot the curve.
@@ -214,27 +232,36 @@ class CostCurveDisplay:
         CostCurveDisplay
             The display itself.
         """
-        self.ax_ = ax = new_axes() if ax is None else ax
-        self.figure_ = ax.figure
-        if not ax.has_data():
-            style_axes(ax)
-        self._draw_curve(kwargs)
+        self._begin(new_axes() if ax is None else ax)
+        self._draw_line(kwargs)
+        self._draw_dots()
         if self.reference is not None:
-            _draw_reference(ax, *self.reference)
-        ax.set(xlabel=_spend_label(self.curve), ylabel=self.curve.score_name)
-        show_legend(ax)
+            _draw_reference(self.ax_, *self.reference)
+        self._end()
         return self
 
-    def _draw_curve(self, style: dict[str, Any]) -> None:
-        curve, ax = self.curve, self.ax_
+    def _begin(self, ax: Axes) -> None:
+        self.ax_, self.figure_ = ax, ax.figure
+        if not ax.has_data():
+            style_axes(ax)
+
+    def _draw_line(self, style: dict[str, Any]) -> None:
         line: dict[str, Any] = {"linewidth": 1.8, "solid_joinstyle": "miter", "label": self.name} | style
-        (self.line_,) = ax.plot(*step_line(curve), **line)
+        (self.line_,) = self.ax_.plot(*step_line(self.curve), **line)
+
+    def _draw_dots(self) -> None:
+        curve, ax = self.curve, self.ax_
         dot: dict[str, Any] = {"color": self.line_.get_color(), "linestyle": "", "marker": "o"}
         best, dominated = curve.frontier, np.setdiff1d(np.arange(len(curve)), curve.frontier)
         ax.plot(curve.spend[dominated], curve.score[dominated], ms=4.5, markerfacecolor="white", alpha=0.6, **dot)
         ax.plot(curve.spend[best], curve.score[best], ms=7, markeredgecolor="white", **dot)
-        ax.update_datalim([(0, curve.score.max())])  # the axis of the spend starts at 0
-        ax.autoscale_view()
+
+    def _end(self, **legend: Any) -> None:
+        """Set the limits and the labels of the axes, and show the legend."""
+        self.ax_.update_datalim([(0, self.curve.score.max())])  # the axis of the spend starts at 0
+        self.ax_.autoscale_view()
+        self.ax_.set(xlabel=_spend_label(self.curve), ylabel=self.curve.score_name)
+        show_legend(self.ax_, **legend)
 
 
 def step_line(curve: CostCurve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -8,12 +8,14 @@ import time
 from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thrifty.serving.problems import Problem, RefusedError
 from thrifty.serving.request_counts import RequestCounts
 from thrifty.serving.sessions.record import Client
 from thrifty.serving.tokens import Tokens
+from thrifty.stored.medium import shown
 
 OPEN = ("/healthz", "/readyz")
 PAGE, FILES_OF_PAGE = "/", "/static/"
@@ -30,7 +32,12 @@ SECURITY = [
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 OF_DATA = [*SECURITY, (b"cache-control", b"no-store")]
-OF_PAGE = [*SECURITY, (b"referrer-policy", b"no-referrer"), (b"cross-origin-opener-policy", b"same-origin")]
+OF_PAGE = [
+    *SECURITY,
+    (b"cache-control", b"no-cache"),  # the files of two versions do not go together
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
 
 
 class Gate:
@@ -55,13 +62,17 @@ class Gate:
             await self._app(scope, receive, send)
             return
         began, reply = time.perf_counter(), ReplyWithHeaders(scope, send)
+        if scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}  # the server sends the headers of the reply only
         try:
             self._check(scope)
             await self._app(scope, BoundedBody(receive, self._max_bytes), reply)
         except RefusedError as refused:
             await Problem(refused.status, refused.detail, refused.headers)(scope, receive, reply)
+        except ClientDisconnect:
+            reply.status = 400  # nobody gets it: the connection broke before the request was complete
         except Exception:
-            logging.getLogger("thrifty").exception("%s %s failed", scope["method"], scope["path"])
+            logging.getLogger("thrifty").exception("%s %s failed", scope["method"], shown(scope["path"]))
             if reply.status is None:
                 await Problem(500, "the service failed on this request. Its log has the reason.")(scope, receive, reply)
         self._counts.add(scope, reply.status or 500, time.perf_counter() - began)

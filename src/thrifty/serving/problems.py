@@ -69,6 +69,6 @@ async def _refused(request: Request, error: RefusedError) -> Response:
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
-    detail = SENTENCES.get(error.status_code, f"{error.detail}.".replace("..", "."))
     place = {"path": shown(request.url.path), "method": request.method}
-    return Problem(error.status_code, detail.format(**place), error.headers)
+    known = SENTENCES.get(error.status_code, "").format(**place)
+    return Problem(error.status_code, known or f"{error.detail}.".replace("..", "."), error.headers)

@@ -16,6 +16,7 @@ from uvicorn.supervisors import Multiprocess
 from thrifty.persistence.key_files import read_key
 from thrifty.runtime.sources.catalog import Catalog
 from thrifty.serving.app import create_app
+from thrifty.serving.connections import Connection
 from thrifty.serving.gate import is_loopback
 from thrifty.serving.served_model import ServedModel
 from thrifty.serving.sessions.store import SessionStore
@@ -148,6 +149,8 @@ def address_of(sock: socket.socket) -> str:
 def _config(app: Any, **options: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=Connection,
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -10,6 +10,9 @@ from starlette.types import Scope
 
 from thrifty.runtime.telemetry.metrics import SECONDS_BUCKETS
 
+METHODS = ("GET", "POST", "DELETE")  # that an endpoint has; a client may send any word
+OTHER = "other"
+
 
 class RequestCounts:
     """Counts requests by route and status. Labels are never made from what a client sends.
@@ -36,8 +39,8 @@ class RequestCounts:
 
     def add(self, scope: Scope, status: int, seconds: float) -> None:
         """Count a request."""
-        route = getattr(scope.get("route"), "path", "other")
-        key = (scope["method"] if route != "other" else "other", route, status)
+        route = getattr(scope.get("route"), "path", OTHER)
+        key = (scope["method"] if route != OTHER and scope["method"] in METHODS else OTHER, route, status)
         if (found := self._known.get(key)) is None:
             found = self._known[key] = (self._requests.labels(*key), self._seconds.labels(route))
         found[0].inc()

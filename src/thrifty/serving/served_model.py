@@ -62,6 +62,11 @@ class ServedModel:
         model, manifest = load_with_manifest(path, key=key)
         return cls(model, manifest, Path(path).stem, cap, examples)
 
+    @property
+    def digest(self) -> str:
+        """The digest of the model file."""
+        return self.manifest.sha256
+
     # Limits and operating points
 
     @property
@@ -93,12 +98,16 @@ class ServedModel:
         """The classes of a classifier; None for other models."""
         return self.model.classes_.tolist() if is_classifier(self.model) else None
 
-    def probabilities(self, score: Any) -> list[dict[str, float]] | None:
-        """Return the probability of each class, for each of some scores; None if the model has no probabilities."""
+    def probabilities(self, score: Any) -> list[dict[str, float] | None] | None:
+        """Return the probability of each class, for each of some scores; None if the model has no probabilities.
+
+        Values near the largest float can overflow a score. Such a score has no probabilities either.
+        """
         if not self._class_names:
             return None
-        lines = self.model._probabilities(np.asarray(score)).tolist()
-        return [dict(zip(self._class_names, line, strict=True)) for line in lines]
+        table = self.model._probabilities(np.asarray(score))
+        lines = zip(table.tolist(), np.isfinite(table).all(axis=1).tolist(), strict=True)
+        return [dict(zip(self._class_names, line, strict=True)) if known else None for line, known in lines]
 
     def probability(self, score: Any) -> dict[str, float] | None:
         """Return the probability of each class for one score; None if the model has no probabilities."""
@@ -124,7 +133,8 @@ class ServedModel:
         if stop is None:
             return None
         if self.classes is None:
-            return {"value": plain(stop.prediction)}
+            value = plain(stop.prediction)  # None if it is not finite
+            return None if value is None else {"value": value}
         return self.probability(stop.score)
 
     # Descriptions

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from thrifty.kernels.softmax import newton_steps
+from thrifty.kernels.softmax import newton_steps, step_classes
+from thrifty.kernels.tree_rows import Leaves
 from thrifty.models.adaptive.boosted_outputs import ClassScores, Numbers, OneScore
 from thrifty.models.adaptive.boosting import Plan, boost, drawn_features
 from thrifty.models.adaptive.gains import state_outputs
@@ -89,6 +90,12 @@ def test_derivatives_and_steps_of_classes_are_those_of_the_softmax_loss():
     of_classes = [each[:, rows].sum(axis=1) for each in loss.derivatives(start.T)]
     np.testing.assert_allclose(step, -of_classes[0] / (of_classes[1] + 2.0))
     assert outputs.loss(rows) == pytest.approx(loss.value(start.T, rows))
+    scores_before, steps, span = start.copy(), np.zeros((3, 3)), np.array([[0, len(rows)]])
+    leaves = Leaves(np.array([2]), span, np.array([[0, 1]]), rows, np.array([1], dtype=np.uint32))
+    step_classes(leaves, p, CLASSES, WEIGHT, 2.0, 0.5, start, steps)
+    np.testing.assert_allclose(steps, [[0.0] * 3, [0.0] * 3, 0.5 * step])
+    moved = np.isin(ALL, [*rows, 1])
+    np.testing.assert_allclose(start - scores_before, np.outer(moved, 0.5 * step), atol=1e-12)
 
 
 def test_patience_keeps_the_round_with_the_smallest_held_out_loss(coded):

@@ -54,8 +54,8 @@ def test_masks_always_contain_free_groups(with_free):
     assert perturbed_prefixes(with_free, every, ORDER, 0, 3)[:, free].all()
     forced = explored(with_free, policies(with_free), every, n_forced=2, share_forced=1.0, stages=(0, 4))
     assert forced[:, free].all()
-    assert copies_along_order(with_free, ORDER, (0, 4), 2, 2).bought[:, free].all()
-    assert copies_on_policy(with_free, policies(with_free), ORDER, (0, 4), 2, 2).bought[:, free].all()
+    assert copies_along_order(with_free, ORDER, (0, 4), 2).bought[:, free].all()
+    assert copies_on_policy(with_free, policies(with_free), ORDER, (0, 4), 2).bought[:, free].all()
 
 
 def test_rows_that_are_not_forced_follow_the_order(with_free):
@@ -78,15 +78,13 @@ def test_the_first_purchase_of_a_policy_is_in_every_state(rows):
     assert set(bought.sum(axis=1).tolist()) == {1, 2}
 
 
-def test_every_bag_has_the_same_copies_of_each_row(rows):
+def test_every_row_has_the_same_number_of_copies(rows):
     for copies in (
-        copies_along_order(rows, ORDER, (0, 6), 3, 2),
-        copies_on_policy(rows, policies(rows), ORDER, (0, 6), 3, 2),
+        copies_along_order(rows, ORDER, (0, 6), 3),
+        copies_on_policy(rows, policies(rows), ORDER, (0, 6), 3),
     ):
-        assert copies.n_bags == 2
-        assert copies.bought.shape == (6 * N, 6)
-        for bag in range(2):
-            assert (np.bincount(copies.row[copies.bag == bag]) == 3).all()
+        assert copies.bought.shape == (3 * N, 6)
+        assert (np.bincount(copies.row) == 3).all()
 
 
 def test_walks_tell_what_was_bought_and_spent(with_free):

@@ -91,10 +91,8 @@ def test_both_ways_of_growing_give_the_same_tree(seed):
         assert free.saved == priced.saved
         assert (free.n_splits, free.split_features) == (priced.n_splits, priced.split_features)
         np.testing.assert_array_equal(bag.packed.words, other_bag.packed.words)
-        assert list(free.rows) == list(priced.rows)
-        for leaf, groups in free.rows.items():
-            for rows, expected_rows in zip(groups, priced.rows[leaf], strict=True):
-                np.testing.assert_array_equal(rows, expected_rows)
+        for array, expected_array in zip(free.leaves, priced.leaves, strict=True):
+            np.testing.assert_array_equal(array, expected_array)
 
 
 def test_the_random_problems_are_not_trivial():
@@ -108,7 +106,7 @@ def test_the_random_problems_are_not_trivial():
     assert sum(bool(tree.as_tree(1.0).categories) for tree in trees) > 10
     sides = np.concatenate([tree.as_tree(1.0).missing_left[tree.as_tree(1.0).feature != LEAF] for tree in trees])
     assert 0.1 < sides.mean() < 0.9
-    assert sum(any(len(rest) for _, rest in tree.rows.values()) for tree in trees) > 30
+    assert sum(bool(np.diff(tree.leaves.rest_span).any()) for tree in trees) > 30
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -119,13 +117,21 @@ def test_every_row_ends_in_the_leaf_that_its_values_lead_to(seed):
     scores = np.zeros(len(problem.X))
     grown.add_to(scores, 0.5)
     tree = grown.as_tree(0.5)
-    assert sorted(np.concatenate([row for groups in grown.rows.values() for row in groups])) == sorted([*bag, *rest])
-    for leaf, groups in grown.rows.items():
+    rows_of = rows_by_leaf(grown)
+    assert sorted(np.concatenate([row for groups in rows_of.values() for row in groups])) == sorted([*bag, *rest])
+    for leaf, groups in rows_of.items():
         for row in np.concatenate(groups):
             assert leaf_of(tree, problem.X[row]) == leaf
             assert scores[row] == tree.value[leaf, 0]
         G, H = gradient[groups[0]].sum(), hessian[groups[0]].sum() + problem.limits.l2_regularization
         assert tree.value[leaf, 0] == pytest.approx(-0.5 * G / H if grown.n_splits and H > 0 else 0.0)
+
+
+def rows_by_leaf(grown):
+    """The rows of the bag and of the rest that ended in each leaf."""
+    node, bag_span, rest_span, bag, rest = grown.leaves
+    spans = zip(node.tolist(), bag_span.tolist(), rest_span.tolist(), strict=True)
+    return {leaf: (bag[slice(*own)], rest[slice(*other)]) for leaf, own, other in spans}
 
 
 def leaf_of(tree, x):

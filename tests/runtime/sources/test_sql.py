@@ -191,9 +191,9 @@ def test_missing_sqlalchemy_is_answered_with_the_command(monkeypatch):
 
 @pytest.mark.parametrize("options", [{}, {"isolation_level": "AUTOCOMMIT"}], ids=["transactions", "autocommit"])
 def test_postgresql_ends_a_statement_after_the_timeout_on_a_given_engine(server, options):
-    engine = sqlalchemy.create_engine(server.url, pool_size=1, max_overflow=0, pool_timeout=1, **options)
+    engine = sqlalchemy.create_engine(server.url, pool_size=1, max_overflow=0, pool_timeout=10, **options)
     query = "SELECT 1 AS age, pg_sleep(CAST(:key AS float))"
-    source = SQLSource(engine, query, provides=["age"], timeout=0.2)
+    source = SQLSource(engine, query, provides=["age"], timeout=1)
     began = time.monotonic()
     with pytest.raises(SourceError, match="statement timeout"):
         source.read([20])
@@ -207,7 +207,7 @@ def test_postgresql_ends_a_statement_after_the_timeout_on_a_given_engine(server,
 
 
 def test_postgresql_ends_a_statement_after_the_timeout_on_its_own_engine(server):
-    source = SQLSource(server.url, "SELECT 1 AS age, pg_sleep(CAST(:key AS float))", provides=["age"], timeout=0.2)
+    source = SQLSource(server.url, "SELECT 1 AS age, pg_sleep(CAST(:key AS float))", provides=["age"], timeout=1)
     with pytest.raises(SourceError, match="statement timeout"):
         source.read([20])
     assert source.read([0]) == [{"age": 1}]

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-PATIENCE = 20_000  # milliseconds
+PATIENCE = 60_000  # milliseconds, for a busy machine
 
 
 class Visit:

@@ -1,11 +1,9 @@
 """What boosted trees are fitted to: one score, the scores of several classes, or many numbers at once."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from thrifty.kernels.adaptive import leaf_means, subtract_steps
-from thrifty.kernels.softmax import add_steps, class_losses, newton_steps, softmax_along
+from thrifty.kernels.adaptive import step_numbers
+from thrifty.kernels.softmax import class_losses, softmax_along, step_classes
 from thrifty.kernels.threads import over_rows
 from thrifty.models.adaptive.boosting import Plan
 from thrifty.models.forests.forest import Tree
@@ -80,15 +78,10 @@ class ClassScores:
 
     def take_steps(self, grown: GrownTree, plan: Plan) -> Tree:
         """Add a Newton step of every class."""
-        ridge, p = plan.limits.l2_regularization, self._probabilities
-
-        def step(rows: np.ndarray, out: np.ndarray) -> None:
-            newton_steps(rows, p, self._classes, self.weight, ridge, out)
-
-        def add(rows: np.ndarray, steps: np.ndarray) -> None:
-            add_steps(rows, steps, self._scores)
-
-        return _with_steps(grown, len(self.base), plan.learning_rate, step, add)
+        steps, ridge = np.zeros((grown.n_nodes, len(self.base))), plan.limits.l2_regularization
+        rows = self._probabilities, self._classes, self.weight
+        step_classes(grown.leaves, *rows, ridge, plan.learning_rate, self._scores, steps)
+        return grown.with_values(steps)
 
     def loss(self, rows: np.ndarray) -> float:
         """Return the mean log-loss of some rows."""
@@ -122,36 +115,14 @@ class Numbers:
 
     def take_steps(self, grown: GrownTree, plan: Plan) -> Tree:
         """Add the mean residual of every output, shrunken as if `l2_regularization` rows had a residual of 0."""
-        ridge = plan.limits.l2_regularization
-
-        def step(rows: np.ndarray, out: np.ndarray) -> None:
-            leaf_means(rows, self._residual, self._known, self.weight, ridge, out)
-
-        def add(rows: np.ndarray, steps: np.ndarray) -> None:
-            subtract_steps(rows, steps, self._known, self._residual)
-
-        return _with_steps(grown, len(self.base), plan.learning_rate, step, add)
+        steps, ridge = np.zeros((grown.n_nodes, len(self.base))), plan.limits.l2_regularization
+        rows = self._residual, self._known, self.weight
+        step_numbers(grown.leaves, *rows, ridge, plan.learning_rate, steps)
+        return grown.with_values(steps)
 
     def loss(self, rows: np.ndarray) -> float:
         """Return half the mean squared residual of some rows, summed over the outputs."""
         return 0.5 * float(np.average(np.square(self._residual[rows]).sum(axis=1), weights=self.weight[rows]))
-
-
-def _with_steps(
-    grown: GrownTree,
-    n_outputs: int,
-    learning_rate: float,
-    step: Callable[[np.ndarray, np.ndarray], None],
-    add: Callable[[np.ndarray, np.ndarray], None],
-) -> Tree:
-    """Return a tree whose leaves hold the steps of the rows that it was grown on, and add them to all its rows."""
-    steps = np.zeros((grown.n_nodes, n_outputs))
-    for leaf, (bag, rest) in grown.rows.items():
-        step(bag, steps[leaf])
-        steps[leaf] *= learning_rate
-        add(bag, steps[leaf])
-        add(rest, steps[leaf])
-    return grown.with_values(steps)
 
 
 def _means(values: np.ndarray, known: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -150,7 +150,7 @@ def drawn_features(n_features: int, plan: Plan, random: np.random.Generator) -> 
     if plan.max_features >= 1:
         return np.arange(n_features)
     n_drawn = max(1, round(plan.max_features * n_features))
-    return np.sort(random.choice(n_features, n_drawn, replace=False))
+    return np.sort(random.permutation(n_features)[:n_drawn])
 
 
 def constant_tree(n_outputs: int) -> Tree:

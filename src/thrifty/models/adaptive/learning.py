@@ -42,7 +42,7 @@ class Settings:
     n_rounds : int
         The largest number of rounds that improve the policy.
     n_copies : int
-        Masked copies of each row that the predictor is fitted on.
+        Masked copies of each row that an ensemble of the predictor is fitted on.
     n_bags : int
         The number of ensembles that the predictor averages.
     max_steps : int
@@ -207,11 +207,11 @@ class Learner:
 
     def _phases_of(self, copies: Callable[..., MaskedCopies], before: Attempt | None) -> list[Phase]:
         """Return the phases with their copies; an attempt before, if there was one, decides about linear starts."""
-        n_copies, n_bags = self.settings.n_copies, self.settings.n_bags
-        return [
-            Phase(copies(stages, n_copies, n_bags), last_count, plan, before.phases[k].is_linear if before else None)
-            for k, (stages, last_count, plan) in enumerate(self._phases())
-        ]
+        phases = []
+        for k, (stages, last_count, plan) in enumerate(self._phases()):
+            bags = [copies(stages, self.settings.n_copies) for _ in range(self.settings.n_bags)]
+            phases.append(Phase(bags, last_count, plan, before.phases[k].is_linear if before else None))
+        return phases
 
     def _phases(self) -> list[tuple[tuple[int, int], int, Plan]]:
         """Return the phases of the predictor: which stages copies are from, the largest number of groups, and the plan.

@@ -50,7 +50,7 @@ def standardisation(rows: TrainingRows) -> tuple[np.ndarray, np.ndarray]:
     return centre * largest, np.where(deviation > 0, deviation * largest, 1.0)
 
 
-def fit_start(rows: TrainingRows, row: np.ndarray, bought: np.ndarray, fitted: np.ndarray) -> LinearStart | None:
+def fit_start(rows: TrainingRows, row: np.ndarray, bought: np.ndarray) -> LinearStart | None:
     """Fit a linear model to some masked copies; None if they lack a class.
 
     Parameters
@@ -60,19 +60,16 @@ def fit_start(rows: TrainingRows, row: np.ndarray, bought: np.ndarray, fitted: n
         The row of each copy.
     bought : ndarray of bool, shape (n, n_groups)
         The groups that it has.
-    fitted : ndarray of bool, shape (n,)
-        The copies to fit.
     """
-    chosen = np.flatnonzero(fitted)
-    if len(chosen) > MAX_COPIES:
-        chosen = np.sort(rows.random.choice(chosen, MAX_COPIES, replace=False))
-    targets, n_classes = rows.targets[row[chosen]], rows.objective.n_classes
+    if len(row) > MAX_COPIES:
+        chosen = np.sort(rows.random.choice(len(row), MAX_COPIES, replace=False))
+        row, bought = row[chosen], bought[chosen]
+    targets, n_classes = rows.targets[row], rows.objective.n_classes
     if n_classes and len(np.unique(targets)) < n_classes:
         return None
-    n_rows = len(np.unique(row[chosen]))
-    weight = rows.weight[row[chosen]]
-    weight = weight * (n_rows / weight.sum())  # copies of a row count as one row
-    terms = _terms(rows, standardisation(rows), row[chosen], bought[chosen])
+    weight = rows.weight[row]
+    weight = weight * (len(np.unique(row)) / weight.sum())  # copies of a row count as one row
+    terms = _terms(rows, standardisation(rows), row, bought)
     model = _linear_model(n_classes, terms.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # trees correct what is left

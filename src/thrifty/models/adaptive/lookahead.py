@@ -32,25 +32,27 @@ def best_first_group(rows: TrainingRows, policies: list[Policy], sample: np.ndar
     shuffled = rows.random.permutation(sample)
     few, many = shuffled[:FEW_ROWS], shuffled[:MANY_ROWS]
     groups = np.flatnonzero(rows.prices > 0)
-    weight = rows.weight[few]
-    gains = [np.average(_improvement(rows, shortened, few, each), weights=weight) for each in groups.tolist()]
+    usual, weight = walk(rows, shortened, few), rows.weight[few]
+    gains = [np.average(_improvement(rows, shortened, usual, each), weights=weight) for each in groups.tolist()]
     finalists = groups[np.argsort(gains)[::-1][:N_FINALISTS]]
+    usual, weight = walk(rows, shortened, many), rows.weight[many]
     best, best_z = None, MIN_Z
     for group in finalists.tolist():
-        improvement, weight = _improvement(rows, shortened, many, group), rows.weight[many]
-        z = _z(improvement, weight)
+        z = _z(_improvement(rows, shortened, usual, group), weight)
         if z > best_z:
             best, best_z = group, z
     return best
 
 
-def _improvement(rows: TrainingRows, policies: list[Policy], row: np.ndarray, group: int) -> np.ndarray:
-    """Return by how much the loss of rows (n,) falls if a group is bought first, averaged over spends."""
-    usual = walk(rows, policies, row)
-    forced = np.full((len(row), usual.n_stages), NOTHING, dtype=np.int64)
+def _improvement(rows: TrainingRows, policies: list[Policy], usual: Walks, group: int) -> np.ndarray:
+    """Return by how much the loss of rows (n,) falls if a group is bought first, averaged over spends.
+
+    `usual` are their walks without this.
+    """
+    forced = np.full((len(usual.row), usual.n_stages), NOTHING, dtype=np.int64)
     forced[:, 0] = group
     spends = np.linspace(0.0, usual.spend[:, -1].mean(), N_SPENDS + 1)[1:]
-    return _mean_loss(rows, usual, spends) - _mean_loss(rows, walk(rows, policies, row, forced), spends)
+    return _mean_loss(rows, usual, spends) - _mean_loss(rows, walk(rows, policies, usual.row, forced), spends)
 
 
 def _mean_loss(rows: TrainingRows, walks: Walks, spends: np.ndarray) -> np.ndarray:

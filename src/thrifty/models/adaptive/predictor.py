@@ -17,6 +17,7 @@ from thrifty.models.adaptive.training_rows import TrainingRows
 from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.binning import Codes
 
+NO_FOLD = -1
 MORE_ROUNDS = 1.1  # all rows are more than those of a fold, so the final predictor gets a few more rounds
 
 
@@ -29,18 +30,10 @@ class MaskedCopies(NamedTuple):
         The row of each copy.
     bought : ndarray of bool, shape (n, n_groups)
         The groups that it has.
-    bag : ndarray of int, shape (n,)
-        The ensemble that is fitted on it.
     """
 
     row: np.ndarray
     bought: np.ndarray
-    bag: np.ndarray
-
-    @property
-    def n_bags(self) -> int:
-        """The number of ensembles."""
-        return int(self.bag.max()) + 1
 
 
 class Phase(NamedTuple):
@@ -48,8 +41,8 @@ class Phase(NamedTuple):
 
     Attributes
     ----------
-    copies : MaskedCopies
-        What it is fitted on.
+    bags : list of MaskedCopies
+        What each of its ensembles is fitted on.
     last_count : int
         The largest number of groups of a row in it.
     plan : Plan
@@ -58,7 +51,7 @@ class Phase(NamedTuple):
         Whether boosting starts from a linear model; None if the loss of held-out rows should decide.
     """
 
-    copies: MaskedCopies
+    bags: list[MaskedCopies]
     last_count: int
     plan: Plan
     is_linear: bool | None = None
@@ -86,48 +79,61 @@ def fit_predictors(rows: TrainingRows, phases: list[Phase]) -> tuple[list[FoldPr
     The loss of the copies of the fold itself decides the number of rounds, and whether boosting starts from a linear
     model if a phase leaves this open. The phases are returned with this decision.
     """
-    fitted, decided = [], []
-    for phase in phases:
-        starts = (False, True) if phase.is_linear is None else (phase.is_linear,)
-        codes = rows.masked_codes(phase.copies.row, phase.copies.bought)
-        of_start = {is_linear: _fit_folds(rows, codes, phase, is_linear) for is_linear in starts}
-        best = min(starts, key=lambda is_linear: np.mean([each.loss for each in of_start[is_linear]]))
-        fitted.append(of_start[best])
-        decided.append(phase._replace(is_linear=best))
+    decided, fitted = zip(*(_fit_phase(rows, phase) for phase in phases), strict=True)
     of_fold = list(zip(*fitted, strict=True))
-    return [FoldPredictor(_joined(rows, each, phases), [part.n_rounds for part in each]) for each in of_fold], decided
+    predictors = [_joined(rows, each, phases) for each in of_fold]
+    n_rounds = [[part.n_rounds for part in each] for each in of_fold]
+    return [FoldPredictor(*each) for each in zip(predictors, n_rounds, strict=True)], list(decided)
 
 
 def fit_predictor(rows: TrainingRows, phases: list[Phase], n_rounds: np.ndarray) -> MaskedPredictor:
     """Fit the predictor to the copies of all rows, with a given number of rounds of each phase."""
     parts = []
     for phase, n in zip(phases, n_rounds.tolist(), strict=True):
-        codes = rows.masked_codes(phase.copies.row, phase.copies.bought)
         longer = phase.plan._replace(n_rounds=max(1, round(MORE_ROUNDS * n)), patience=None)
-        everyone = np.ones(len(phase.copies.row), dtype=bool)
-        parts.append(_fit_part(rows, codes, phase._replace(plan=longer), everyone, bool(phase.is_linear)))
+        parts.append(_fit_part(rows, phase._replace(plan=longer), _codes(rows, phase)))
     return _joined(rows, parts, phases)
 
 
-def _fit_folds(rows: TrainingRows, codes: Codes, phase: Phase, is_linear: bool) -> list[PhasePredictor]:
+def _fit_phase(rows: TrainingRows, phase: Phase) -> tuple[Phase, list[PhasePredictor]]:
+    """Fit a phase once for each fold. If it leaves the start of boosting open, the first ensemble decides about it."""
+    if phase.is_linear is not None:
+        return phase, _fit_folds(rows, phase)
+    starts = [phase._replace(bags=phase.bags[:1], is_linear=each) for each in (False, True)]
+    fitted = [_fit_folds(rows, each) for each in starts]
+    best = int(np.argmin([np.mean([part.loss for part in parts]) for parts in fitted]))
+    decided = phase._replace(is_linear=starts[best].is_linear)
+    return decided, fitted[best] if len(phase.bags) == 1 else _fit_folds(rows, decided)
+
+
+def _codes(rows: TrainingRows, phase: Phase) -> list[Codes]:
+    return [rows.masked_codes(*copies) for copies in phase.bags]
+
+
+def _fit_folds(rows: TrainingRows, phase: Phase) -> list[PhasePredictor]:
     """Fit a phase once for each fold, on the copies of the rows of the other folds."""
-    fold = rows.fold[phase.copies.row]
-    return [_fit_part(rows, codes, phase, fold != k, is_linear) for k in range(rows.n_folds)]
+    codes = _codes(rows, phase)
+    return [_fit_part(rows, phase, codes, fold) for fold in range(rows.n_folds)]
 
 
-def _fit_part(rows: TrainingRows, codes: Codes, phase: Phase, fitted: np.ndarray, is_linear: bool) -> PhasePredictor:
-    """Fit one ensemble for each bag to its fitted copies, and return their average."""
-    copies, plan = phase.copies, phase.plan
-    start = fit_start(rows, copies.row, copies.bought, fitted) if is_linear else None
-    scores = None if start is None else start_scores(rows, start, copies.row, copies.bought)
+def _fit_part(rows: TrainingRows, phase: Phase, codes: list[Codes], fold: int = NO_FOLD) -> PhasePredictor:
+    """Fit one ensemble for each bag, without the rows of a fold, and return their average."""
+    held_out = [rows.fold[copies.row] == fold for copies in phase.bags]
+    start = _fit_linear_start(rows, phase.bags, held_out) if phase.is_linear else None
     boosted = []
-    for bag in range(copies.n_bags):
-        own = copies.bag == bag
-        train, held_out = (np.flatnonzero(own & part).astype(np.uint32) for part in (fitted, ~fitted))
-        outputs = rows.outputs(copies.row, scores)
-        boosted.append(boost(codes, rows.bins, outputs, train, held_out, plan, rows.random))
+    for copies, of_bag, is_held_out in zip(phase.bags, codes, held_out, strict=True):
+        train, rest = (np.flatnonzero(each).astype(np.uint32) for each in (~is_held_out, is_held_out))
+        outputs = rows.outputs(copies.row, None if start is None else start_scores(rows, start, *copies))
+        boosted.append(boost(of_bag, rows.bins, outputs, train, rest, phase.plan, rows.random))
     n_rounds, loss = np.mean([(each.n_rounds, each.loss) for each in boosted], axis=0).tolist()
     return PhasePredictor(_average(boosted), start, n_rounds, loss)
+
+
+def _fit_linear_start(rows: TrainingRows, bags: list[MaskedCopies], held_out: list[np.ndarray]) -> LinearStart | None:
+    """Fit one linear model to the copies of all bags that are not held out."""
+    fitted = ~np.concatenate(held_out)
+    row, bought = (np.concatenate(each)[fitted] for each in zip(*bags, strict=True))
+    return fit_start(rows, row, bought)
 
 
 def _average(boosted: list[Boosted]) -> Boosted:

@@ -74,31 +74,18 @@ def explored(
     return walk(rows, policies, row, forced, until).bought(until)
 
 
-def copies_along_order(
-    rows: TrainingRows, order: np.ndarray, stages: tuple[int, int], n_copies: int, n_bags: int
-) -> MaskedCopies:
+def copies_along_order(rows: TrainingRows, order: np.ndarray, stages: tuple[int, int], n_copies: int) -> MaskedCopies:
     """Return masked copies of all rows for the predictor, along the default order and around it."""
-    row, bag = _copied(rows, n_copies, n_bags)
-    return MaskedCopies(row, perturbed_prefixes(rows, row, order, *stages), bag)
+    row = np.repeat(np.arange(len(rows)), n_copies)
+    return MaskedCopies(row, perturbed_prefixes(rows, row, order, *stages))
 
 
 def copies_on_policy(
-    rows: TrainingRows,
-    policies: Sequence[Policy],
-    order: np.ndarray,
-    stages: tuple[int, int],
-    n_copies: int,
-    n_bags: int,
+    rows: TrainingRows, policies: Sequence[Policy], order: np.ndarray, stages: tuple[int, int], n_copies: int
 ) -> MaskedCopies:
     """Return masked copies of all rows for the predictor: on the policy, near it, and a few anywhere."""
-    row, bag = _copied(rows, n_copies, n_bags)
+    row = np.repeat(np.arange(len(rows)), n_copies)
     bought = explored(rows, policies, row, n_forced=1, share_forced=0.5, stages=stages)
     anywhere = rows.random.random(len(row)) < SHARE_OF_RANDOM
     bought[anywhere] = perturbed_prefixes(rows, row[anywhere], order, *stages)
-    return MaskedCopies(row, bought, bag)
-
-
-def _copied(rows: TrainingRows, n_copies: int, n_bags: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row and the bag of each copy; every bag has `n_copies` copies of each row."""
-    row = np.tile(np.repeat(np.arange(len(rows)), n_copies), n_bags)
-    return row, np.repeat(np.arange(n_bags), n_copies * len(rows))
+    return MaskedCopies(row, bought)

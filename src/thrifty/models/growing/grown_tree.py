@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.tree_rows import add_steps, leaf_steps
+from thrifty.kernels.tree_rows import Leaves, add_steps, leaf_steps
 from thrifty.models.forests.forest import LEAF, Tree
 from thrifty.models.growing.bag import Bag
 
@@ -101,14 +101,11 @@ class GrownTree:
         return [feature for feature in dict.fromkeys(self._tree.feature.tolist()) if feature != LEAF]
 
     @property
-    def rows(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """The rows that ended in each leaf: those that the tree was grown on, and the others."""
-        leaves = np.flatnonzero(self._tree.feature == LEAF)
-        bags, rests = (
-            [rows[first:last] for first, last in span[leaves].tolist()]
-            for rows, span in zip(self._rows, self._spans, strict=True)
-        )
-        return dict(zip(leaves.tolist(), zip(bags, rests, strict=True), strict=True))
+    def leaves(self) -> Leaves:
+        """The leaves, and the rows that ended in them."""
+        nodes = np.flatnonzero(self._tree.feature == LEAF)
+        bag_span, rest_span = (span[nodes] for span in self._spans)
+        return Leaves(nodes, bag_span, rest_span, *self._rows)
 
     def with_values(self, values: np.ndarray) -> Tree:
         """Return the tree with other values (n_nodes, n_values)."""

@@ -8,9 +8,11 @@ held-out rows) are treated like all others.
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import logsumexp, softmax
 
 from thrifty.kernels.lambdarank import lambda_gradients
+from thrifty.kernels.log_loss import log_loss_derivatives, mean_log_loss
+from thrifty.kernels.threads import over_rows
 from thrifty.metrics import ndcg_at_k
 
 Rows = slice | np.ndarray  # which rows of a loss, as an index of arrays
@@ -87,14 +89,16 @@ class LogLoss(Loss):
 
     def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p - y and p (1 - p), where p is the probability of class 1."""
-        probability = expit(scores)
-        return self.weight * (probability - self.targets), self.weight * (probability * (1 - probability))
+        gradient, hessian = np.empty((2, *scores.shape))
+        rows = scores[0], self.targets, self.weight
+        over_rows(
+            lambda first, last: log_loss_derivatives(*rows, first, last, gradient[0], hessian[0]), len(self.weight)
+        )
+        return gradient, hessian
 
     def value(self, scores: np.ndarray, rows: Rows) -> float:
         """Return the mean negative log-likelihood."""
-        log_odds = scores[0, rows]
-        softplus = np.maximum(log_odds, 0) + np.log1p(np.exp(-np.abs(log_odds)))
-        return self._mean(softplus - self.targets[rows] * log_odds, rows)
+        return mean_log_loss(scores[0, rows], self.targets[rows], self.weight[rows])
 
 
 class SoftmaxLoss(Loss):

@@ -18,6 +18,7 @@ from thrifty.models.tables.fields import CATEGORY, EXPECTED, NUMBER, Field
 from thrifty.models.tables.odd_cells import OddCells, odd_cells
 from thrifty.models.tables.reading import ReadTable, read_columns
 from thrifty.stored import Array, ListOf, Parameter, Structure, Whole, stored
+from thrifty.stored.medium import shown
 
 MAX_RARE_LEVELS = 1_000  # so that a column of free text does not make a large model
 
@@ -258,6 +259,6 @@ class TableEncoder(DerivedColumns):
         value = odd.values[number]
         value = value.item() if isinstance(value, np.generic) else value
         return ValueError(
-            f"TableModel: row {odd.rows[number]} {verb} {odd.column!r}, which is {value!r}; expected "
+            f"TableModel: row {odd.rows[number]} {verb} {odd.column!r}, which is {shown(value)}; expected "
             f"{EXPECTED[odd.expected]}, or None if it is unavailable."
         )

@@ -1,6 +1,6 @@
 """What is stored of a session: who it belongs to, its limits, and the answers that it was given."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -27,6 +27,8 @@ class Record:
     Attributes
     ----------
     id : str
+    model : str
+        The digest of the model that asks. Another model would ask for other values.
     client : Client
     cap : float or None
         Hard limit on the spend.
@@ -41,6 +43,7 @@ class Record:
     """
 
     id: str
+    model: str
     client: Client
     cap: float | None
     budget: float | None
@@ -55,4 +58,4 @@ class Record:
 
     def answered(self, values: dict[str, Any], *, done: bool, expires: float) -> "Record":
         """Return the record after one more answer."""
-        return Record(self.id, self.client, self.cap, self.budget, (*self.answers, values), done, expires)
+        return replace(self, answers=(*self.answers, values), done=done, expires=expires)

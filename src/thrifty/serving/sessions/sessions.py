@@ -38,7 +38,8 @@ class Sessions:
             limits = (self._served.limited(cap), budget)
             live = LiveSession(self._served, *limits)
         now = time.time()
-        record = Record(secrets.token_urlsafe(ID_BYTES), client, *limits, (), live.done, now + self._seconds)
+        owned = (secrets.token_urlsafe(ID_BYTES), self._served.digest, client)
+        record = Record(*owned, *limits, (), live.done, now + self._seconds)
         try:
             self._store.add(record, now)
         except TooManySessionsError as full:
@@ -66,8 +67,12 @@ class Sessions:
             return self._at(record).state(session_id, record.expires)
         self._refuse_other_step(record, step)
         live = self._at(record)
-        with refusing(409 if live.done else 422):
-            live.observe(values)
+        try:
+            with refusing(409 if live.done else 422):
+                live.observe(values)
+        except BaseException:
+            del self._live[session_id]  # it may have taken a part of the values; the record has not
+            raise
         answered = record.answered(values, done=live.done, expires=time.time() + self._seconds)
         if not self._store.advance(answered):  # another worker was faster
             del self._live[session_id]
@@ -89,7 +94,7 @@ class Sessions:
         self._store.close()
 
     def _record(self, client: Client, session_id: str) -> Record:
-        record = self._store.get(session_id, client.owner, time.time())
+        record = self._store.get(session_id, self._served.digest, client.owner, time.time())
         if record is None:
             raise _unknown()
         return record

@@ -5,6 +5,7 @@ changes no line, so a step is charged once.
 """
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +16,11 @@ from thrifty.serving.settings import Settings
 
 SECONDS_TO_WAIT = 10.0  # for a lock that another worker holds
 ALL = "*"  # the line of `counts` that counts the sessions of all clients
+IN_MEMORY = ":memory:"
+OURS = int.from_bytes(b"thr\x02")  # the application id of the files: three letters, and the version of the schema
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (
-    id TEXT PRIMARY KEY, owner TEXT, client TEXT, cap REAL, budget REAL,
+    id TEXT PRIMARY KEY, model TEXT, owner TEXT, client TEXT, cap REAL, budget REAL,
     step INTEGER, answers TEXT, done INTEGER, expires REAL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_expiry ON sessions (expires);
@@ -48,18 +51,22 @@ class SessionStore:
 
     Parameters
     ----------
-    path : str, default=":memory:"
-        The SQLite file.
+    path : str, optional
+        The SQLite file; without it sessions are in memory.
     max_total : int
         How many sessions there may be.
     max_per_client : int
         How many sessions a client may have.
     """
 
-    def __init__(self, path: str = ":memory:", *, max_total: int, max_per_client: int):
+    def __init__(self, path: str | None = None, *, max_total: int, max_per_client: int):
         self._limits = (max_total, max_per_client)
         self._database = sqlite3.connect(
-            path, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False, cached_statements=32
+            IN_MEMORY if path is None else _private_file(path),
+            timeout=SECONDS_TO_WAIT,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=32,
         )
         self._prepare()
 
@@ -68,8 +75,8 @@ class SessionStore:
         """Open the store of a service; raise ValueError if its file cannot be used."""
         limits = {"max_total": settings.max_sessions, "max_per_client": settings.max_sessions_per_client}
         try:
-            return cls(settings.store or ":memory:", **limits)
-        except sqlite3.Error as error:
+            return cls(settings.store, **limits)
+        except (sqlite3.Error, OSError) as error:
             raise ValueError(
                 f"--store {settings.store}: the file cannot be used ({error}). Pass the path of a new file, or of one "
                 "that a service has written."
@@ -77,12 +84,21 @@ class SessionStore:
 
     def _prepare(self) -> None:
         try:
+            self._refuse_foreign()
             self._database.execute("PRAGMA journal_mode = WAL")
             self._database.execute("PRAGMA synchronous = OFF")  # sessions have to outlive a process, not the machine
             self._database.executescript(SCHEMA)
         except BaseException:
             self.close()
             raise
+
+    def _refuse_foreign(self) -> None:
+        """Raise an error if the file belongs to another program, or to another version of this one."""
+        if self._value("PRAGMA application_id") == OURS:
+            return
+        if self._value("SELECT count(*) FROM sqlite_master"):
+            raise sqlite3.DatabaseError("it is a database of another program or version")
+        self._database.execute(f"PRAGMA application_id = {OURS}")
 
     def add(self, record: Record, now: float) -> None:
         """Store a new session. If there are too many, remove one that has ended, or raise an error."""
@@ -91,7 +107,7 @@ class SessionStore:
             for limit, client in zip(self._limits, (ALL, record.client.name), strict=True):
                 if self._counted(client) >= limit:
                     self._make_room(client)
-            self._database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _line(record))
+            self._database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _line(record))
 
     def _make_room(self, client: str) -> None:
         where, who = ("1", ()) if client == ALL else ("client = ?", (client,))
@@ -100,17 +116,18 @@ class SessionStore:
             first = self._database.execute(f"SELECT min(expires) FROM sessions WHERE {where}", who).fetchone()
             raise TooManySessionsError(first[0])
 
-    def get(self, session_id: str, owner: str, now: float) -> Record | None:
-        """Return a session of an owner; None if there is none, or if it has expired."""
+    def get(self, session_id: str, model: str, owner: str, now: float) -> Record | None:
+        """Return a session with a model, of an owner; None if there is none, or if it has expired."""
         found = self._database.execute(
             "SELECT client, cap, budget, answers, done, expires FROM sessions "
-            "WHERE id = ? AND owner = ? AND expires > ?",
-            (session_id, owner, now),
+            "WHERE id = ? AND model = ? AND owner = ? AND expires > ?",
+            (session_id, model, owner, now),
         ).fetchone()
         if found is None:
             return None
         client, cap, budget, answers, done, expires = found
-        return Record(session_id, Client(owner, client), cap, budget, tuple(json.loads(answers)), bool(done), expires)
+        known = (session_id, model, Client(owner, client), cap, budget)
+        return Record(*known, tuple(json.loads(answers)), bool(done), expires)
 
     def advance(self, record: Record) -> bool:
         """Store a session after one more answer; return whether it was still at the step before."""
@@ -136,8 +153,11 @@ class SessionStore:
         self._database.close()
 
     def _counted(self, client: str) -> int:
-        found = self._database.execute("SELECT n FROM counts WHERE client = ?", (client,)).fetchone()
-        return found[0] if found else 0
+        return self._value("SELECT n FROM counts WHERE client = ?", client) or 0
+
+    def _value(self, query: str, *parameters: str) -> int | None:
+        found = self._database.execute(query, parameters).fetchone()
+        return found[0] if found else None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -150,7 +170,23 @@ class SessionStore:
         self._database.execute("COMMIT")
 
 
+def _private_file(path: str) -> str:
+    """Make a file that only this user can read, because it holds values; leave one that exists as it is."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    return os.path.abspath(path)  # SQLite would take some words, such as ":memory:", for something else than a file
+
+
 def _line(record: Record) -> tuple[Any, ...]:
     client, answers = record.client, json.dumps(record.answers)
     limits = (record.cap, record.budget)
-    return (record.id, client.owner, client.name, *limits, record.step, answers, record.done, record.expires)
+    return (
+        record.id,
+        record.model,
+        client.owner,
+        client.name,
+        *limits,
+        record.step,
+        answers,
+        record.done,
+        record.expires,
+    )

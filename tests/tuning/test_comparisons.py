@@ -1,0 +1,56 @@
+"""What the points of a search say about the value of money."""
+
+import numpy as np
+
+from thrifty.tuning.comparisons import best_beyond, best_of_all, best_same_for_all, complete, notes, succeeded
+
+
+def point(method, spend, score, **more):
+    return {
+        "method": method,
+        "spend": spend,
+        "score": score,
+        "error": "",
+        "n_folds": 5,
+        "n_rows": 100,
+        "note": "",
+    } | more
+
+
+POINTS = [
+    point("l1", 2.0, 0.70),
+    point("static", 6.0, 0.80),
+    point("astc", 6.0, 0.85),
+    point("static", 3.0, 0.99, n_folds=2, note="dropped after 2 folds"),
+    point("astc", 9.0, 0.85),
+    point("astc", 9.0, 0.99, n_folds=1, note="dropped after 1 fold"),
+    point("cstc", np.nan, np.nan, error="ValueError: no"),
+]
+
+
+def test_points_that_failed_or_were_dropped_do_not_compete():
+    assert len(succeeded(POINTS)) == 6
+    assert [each["spend"] for each in complete(POINTS)] == [2.0, 6.0, 6.0, 9.0]
+
+
+def test_the_same_for_all_within_a_spend():
+    assert best_same_for_all(POINTS, 5.0)["method"] == "l1"
+    assert best_same_for_all(POINTS, 6.0)["method"] == "static"
+    assert best_same_for_all(POINTS, 1.0) is None
+
+
+def test_more_money_buys_something_or_nothing():
+    assert best_beyond(POINTS, POINTS[2]) is None
+    assert best_beyond(POINTS, POINTS[0])["score"] == 0.85
+    assert best_of_all(POINTS)["spend"] == 6.0
+    assert best_of_all([]) is None
+
+
+def test_notes_are_counted():
+    assert notes(POINTS) == [("dropped after 2 folds", ["static"], 1), ("dropped after 1 fold", ["astc"], 1)]
+
+
+def test_points_of_older_files_have_no_sizes():
+    old = [{"method": "l1", "spend": 1.0, "score": 0.5, "error": ""}]
+    assert complete(old) == old
+    assert notes(old) == []
