@@ -91,14 +91,14 @@ def _bar(title: str) -> Iterator[Callable[..., None]]:
 
 
 class _Lines:
-    """Prints a line if the last one was printed long ago."""
+    """Prints a line if the last one was printed long ago; the first after two intervals."""
 
     def __init__(self, title: str, every: float):
-        self.title, self.every, self.printed = title, every, monotonic()
+        self.title, self.every, self.due = title, every, monotonic() + 2 * every
 
     def __call__(self, state: str, seconds_left: float) -> None:
-        if monotonic() - self.printed >= self.every:
-            self.printed = monotonic()
+        if monotonic() >= self.due:
+            self.due = monotonic() + self.every
             print(f"{self.title}: {_state(state, seconds_left)}", file=sys.stderr, flush=True)
 
 

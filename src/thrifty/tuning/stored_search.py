@@ -1,4 +1,4 @@
-"""A search that was read from a model file: its frontier serves other budgets, once the training rows are passed again."""
+"""A search that was read from a model file: it serves other budgets once the training rows are passed again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
