@@ -11,7 +11,7 @@ from thrifty import BudgetSearchCV, GreedyMiserClassifier
 from thrifty.costs import ErrorCosts
 from thrifty.datasets import load_heart, load_pima, load_thyroid
 
-METHODS = ("l1", "static", "thrifty")
+METHODS = ("l1", "static", "attentive")  # fast methods
 N_TRAIN, N_TEST = 800, 2000  # at most
 WAYS = ("constant answer", "all tests", "without error costs", "with error costs")
 

@@ -91,4 +91,6 @@ def print_case_costs(costs: Mapping[str, CaseCost], unit: str) -> None:
 
 def as_record(costs: Mapping[str, CaseCost] | None) -> dict[str, Any] | None:
     """Return what a case costs for JSON."""
-    return costs and {name: {**each._asdict(), "total": each.total} for name, each in costs.items()}
+    if costs is None:
+        return None
+    return {name: {**each._asdict(), "total": each.total} for name, each in costs.items()}
