@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.request import urlopen
 
 ADDRESS = re.compile(r"at (http://\S+) ")
-SECONDS_TO_START, SECONDS_TO_END = 180, 60  # at most: kernels are compiled, perhaps on a busy machine
+SECONDS_TO_START, SECONDS_TO_END = 600, 60  # at most: kernels are compiled, perhaps on a busy machine
 
 
 @dataclass

@@ -53,10 +53,6 @@ def test_a_tree_without_a_search_has_no_frontier(on_tree):
 
 
 def test_a_model_from_a_search_shows_what_the_search_found(tmp_path, heart):
-    import httpx
-
-    from serving.started import started
-
     search = BudgetSearchCV(["l1"], budget=40, cap=150, costs=heart.costs, cv=3).fit(heart.X, heart.labels)
     save(search, tmp_path / "searched.thrifty")
     with started(tmp_path / "searched.thrifty") as server:

@@ -16,7 +16,7 @@ import pytest
 
 from serving.driven import answer, finish
 from serving.http_load import Connection
-from serving.started import SECONDS_TO_START, started, wait_until_ready
+from serving.started import SECONDS_TO_END, SECONDS_TO_START, started, wait_until_ready
 
 SLOW = """
 import time
@@ -210,6 +210,14 @@ def test_sessions_survive_a_worker_that_is_killed_under_load(two_workers, adapti
     assert len(after & before) == 1
     with httpx.Client(base_url=two_workers.address) as http:
         assert finish(http, heart.rows[3])[-1]["status"] == "done"
+
+
+def test_workers_end_if_the_process_that_started_them_is_killed(files):
+    with started(files / "tree.thrifty", "--workers", "2") as server:
+        workers = [psutil.Process(pid) for pid in workers_of(server)]
+        server.process.kill()
+        _, left = psutil.wait_procs(workers, timeout=SECONDS_TO_END)
+        assert left == []
 
 
 def test_workers_and_their_file_are_gone_after_the_end(files):

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from thrifty.cli import search
+from thrifty.cli.case_costs import ClassWeight, ErrorCostsFile
 from thrifty.cli.keys import KeyFile, read_key
 
 
@@ -18,6 +19,8 @@ def fit(
     method: search.Methods = None,
     qid: search.Qid = None,
     scoring: search.Scoring = None,
+    error_costs: ErrorCostsFile = None,
+    class_weight: ClassWeight = None,
     cv: search.Folds = 5,
     confidence: search.Confidence = 0.95,
     group: search.Group = None,
@@ -39,6 +42,7 @@ def fit(
 ) -> None:
     """Find the best model within a budget, print what it promises, and save it."""
     from thrifty.cli import column_notes
+    from thrifty.cli.case_costs import as_record, print_case_costs
     from thrifty.cli.output_files import refuse_output
     from thrifty.cli.search_report import SearchReport
     from thrifty.cli.terminal import console
@@ -48,7 +52,7 @@ def fit(
     path = output or default_model_path(data)
     if str(path) == "-":
         raise ValueError("--output is '-', but a model cannot be written to standard output. Pass the name of a file.")
-    refuse_output("--output", path, inputs=(data, costs), force=force)
+    refuse_output("--output", path, inputs=(data, costs, error_costs), force=force)
     found = search.run_search(
         data,
         target=target,
@@ -63,6 +67,8 @@ def fit(
         budget=budget,
         cap=cap,
         scoring=scoring,
+        error_costs=error_costs,
+        class_weight=class_weight,
         cv=cv,
         confidence=confidence,
         group=group,
@@ -72,13 +78,16 @@ def fit(
         random_state=seed,
     )
     save(found.search, path, key=key, target=target)
-    report = SearchReport.of_search(found.search)
+    report, told = SearchReport.of_search(found.search), found.case_costs
     if json:
-        report.print_json(model=str(path), columns=column_notes.as_records(found.columns, found.row_numbers))
+        columns = column_notes.as_records(found.columns, found.row_numbers)
+        report.print_json(model=str(path), columns=columns, case_costs=as_record(told))
     else:
         for line in column_notes.summary(found.columns):
             console().print(line)
         report.print()
+        if told:
+            print_case_costs(told, report.unit)
         console().print(f"Saved as {path}.", soft_wrap=True)
 
 

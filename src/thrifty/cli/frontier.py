@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from thrifty.cli import search
+from thrifty.cli.case_costs import ClassWeight, ErrorCostsFile
 from thrifty.cli.keys import KeyFile, read_key
 
 MODEL_SUFFIX = ".thrifty"
@@ -24,6 +25,8 @@ def frontier(
     method: search.Methods = None,
     qid: search.Qid = None,
     scoring: search.Scoring = None,
+    error_costs: ErrorCostsFile = None,
+    class_weight: ClassWeight = None,
     cv: search.Folds = 5,
     confidence: search.Confidence = 0.95,
     group: search.Group = None,
@@ -47,7 +50,7 @@ def frontier(
 
     for option, path, formats in (("--png", png, PNG), ("--html", html, HTML)):
         if path is not None:
-            refuse_output(option, path, formats=formats, inputs=(source, costs))
+            refuse_output(option, path, formats=formats, inputs=(source, costs, error_costs))
     if source.suffix.lower() == MODEL_SUFFIX:
         _refuse_options_of_a_search(context)
         report = SearchReport.of_model_file(source, read_key(key_file))
@@ -66,6 +69,8 @@ def frontier(
             budget=budget,
             cap=cap,
             scoring=scoring,
+            error_costs=error_costs,
+            class_weight=class_weight,
             cv=cv,
             confidence=confidence,
             group=group,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thrifty.cli.case_costs import CaseCost, case_costs, read_error_costs, refuse_bad_class_weight
 from thrifty.cli.words import rows_counted_by
 
 if TYPE_CHECKING:
@@ -65,6 +66,12 @@ class Found:
     columns: "list[ColumnReport]"
     row_numbers: Sequence[int]
 
+    @property
+    def case_costs(self) -> dict[str, CaseCost] | None:
+        """What a case costs without the model and with it, if that is what the search minimised."""
+        search = self.search
+        return case_costs(search.scoring_, search.promise_.as_dict(), search.anchors_.to_dict("index"))
+
 
 def run_search(
     data: Path,
@@ -79,6 +86,8 @@ def run_search(
     category: list[str] | None,
     strict: bool,
     group: str | None = None,
+    error_costs: Path | None = None,
+    class_weight: str | None = None,
     **options: Any,
 ) -> Found:
     """Search for a model of a table; print warnings as notes."""
@@ -86,6 +95,7 @@ def run_search(
         raise ValueError(f"--target is missing. Name the column of {data} to predict.")
     if options["n_jobs"] == 0:
         raise ValueError("--jobs is 0; expected a number of at least 1, or -1 for one per core.")
+    refuse_bad_class_weight(class_weight)
     from thrifty.cli.column_notes import kinds_from, settled
     from thrifty.cli.price_list import read_prices
     from thrifty.cli.terminal import warnings_as_notes
@@ -95,11 +105,14 @@ def run_search(
     kinds = kinds_from(numeric or [], category or [])
     rows, groups = read_training_rows(data, target, qid, drop or [], task, kinds, group)
     prices = costs and read_prices(costs, list(rows.X), {target, qid, group, *(drop or [])}, str(data))
+    errors = read_error_costs(error_costs, rows, task)
     row_numbers = (rows.X.index + 1).tolist()
     columns = learned_columns(rows.X, kinds, row_numbers, str(data), strict)
     search = BudgetSearchCV(
         methods or None,
         costs=prices,
+        error_costs=errors,
+        class_weight=class_weight,
         task=task,
         kinds=settled(kinds, columns),
         verbose=True,

@@ -20,6 +20,7 @@ TRANSLATIONS = [
         (r"\b[A-Z]\w*(?:Classifier|Regressor|Ranker)\b", "the method"),
         (r"^(budget|cap|cv|confidence|task|scoring) is ", r"--\1 is "),
         (r"\bscoring=", "--scoring "),
+        (r"\bPass error_costs\b", "Pass --error-costs"),
         (r"\bqid is None\. Pass one query per row\.", "there is no --qid. Pass the column with the queries."),
         (r", or None if it is unavailable|, or NaN if it is unavailable", ", or nothing if it is unavailable"),
         (r", or NaN for what is unavailable", ", or nothing for what is unavailable"),

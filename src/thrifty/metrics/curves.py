@@ -17,7 +17,12 @@ from sklearn.base import is_classifier, is_regressor
 
 from thrifty.metrics.scoring import scorer_of
 
-_SCORE_NAMES = {"r2": "R²", "roc_auc": "ROC AUC", "average_precision": "average precision"}
+_SCORE_NAMES = {
+    "r2": "R²",
+    "roc_auc": "ROC AUC",
+    "average_precision": "average precision",
+    "total_cost": "negative total cost",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

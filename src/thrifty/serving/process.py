@@ -1,8 +1,11 @@
 """The process of the service: its socket, and one or more workers that answer at it."""
 
 import math
+import multiprocessing
 import os
+import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -67,7 +70,15 @@ def serve(
 
 def app_of_worker() -> Any:
     """Return the application of a worker process."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     return create_app(Settings.from_json(os.environ[VARIABLE]))
+
+
+def _end_with_parent() -> None:
+    """End this worker if the process that started it is killed: nobody would end it, and it would keep the port."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def refuse_open_to_others(settings: Settings, host: str) -> None:

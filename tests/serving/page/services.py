@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-SECONDS = 180  # until a service must be ready: kernels are compiled, perhaps on a busy machine
+SECONDS = 600  # until a service must be ready: kernels are compiled, perhaps on a busy machine
 
 
 class Service:
