@@ -14,7 +14,8 @@ def frontier(served: ServedModel) -> dict[str, Any]:
     """Return the points that can be reached, and how they are scored."""
     if served.manifest.frontier is not None and served.manifest.promise is not None:
         scoring = str(served.manifest.promise["scoring"])
-        points = [_point_of_search(each) for each in served.manifest.frontier if not each["error"]]
+        measured = [each for each in served.manifest.frontier if not each["error"] and each["spend_bound"] is not None]
+        points = [_point_of_search(each) for each in measured]
     else:
         scoring, points = _operating_points(served)
     costs = served.model.cost_model_
