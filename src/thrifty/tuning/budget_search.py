@@ -272,7 +272,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
             costs=self.cost_model_,
             cap=cap,
             kinds=self.kinds,
-            error_costs=self.error_costs_ if refits.problem.task.has_classes else None,
+            error_costs=self.error_costs_,
             class_weight=self.class_weight,
         )
         self.best_estimator_ = model.adopt(self, refits.problem.encoder, fitted.model, self.promise_)
