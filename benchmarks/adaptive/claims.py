@@ -43,6 +43,7 @@ def eight_problems(results: Results) -> list[Line]:
     lines = [
         at_least(f"{problem}: (area - area of {other}, the best other) / its standard error", lead / error, -1.0, "")
         for problem, (other, lead, error) in leads.items()
+        if error > 0  # a single seed has no standard error
     ]
     n_best = sum(lead >= 0 for _, lead, _ in leads.values())
     lines.append(at_least(f"problems of {len(leads)} with at least the area of the best other method", n_best, 6, ""))

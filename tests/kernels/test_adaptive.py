@@ -9,11 +9,13 @@ from thrifty.kernels.adaptive import (
     ERROR_COSTS,
     EVERYTHING,
     LOG_LOSS,
+    NODE,
     NOTHING,
     SQUARED_LOSS,
     UNAFFORDABLE,
     add_leaves,
     gains_of_groups,
+    groups_above_nodes,
     leaf_means,
     loss_of,
     losses_of,
@@ -270,3 +272,17 @@ def test_every_leaf_makes_its_own_step():
         for row in (*own, *others):
             np.testing.assert_allclose(residual[row], before[row] - np.where(known[row], steps[node], 0.0))
     np.testing.assert_array_equal(residual[[1, 4]], before[[1, 4]])  # rows of no leaf
+
+
+def test_groups_above_a_node_are_those_of_the_splits_on_the_way_to_it():
+    #          0: column 0           columns 0 and 1 are group 0, column 2 is group 1, column 3 is group 65
+    #     4: column 2    1: leaf
+    #  3: leaf  2: column 3
+    #           5: leaf  6: leaf
+    nodes = np.zeros(7, dtype=NODE)
+    for leaf in (1, 3, 5, 6):
+        nodes["left"][leaf] = nodes["right"][leaf] = leaf
+    for node, feature, left, right in ((0, 0, 4, 1), (4, 2, 3, 2), (2, 3, 5, 6)):
+        nodes["feature"][node], nodes["left"][node], nodes["right"][node] = feature, left, right
+    above = groups_above_nodes(nodes, np.array([0], dtype=np.uint32), np.array([0, 0, 1, 65]))
+    assert above.tolist() == [0, 0b1, 0b11, 0b11, 0b1, 0b11, 0b11]

@@ -65,6 +65,7 @@ class Policy(NamedTuple):
     gains: PackedForest  # expected decrease of the loss by each candidate, and (last) by the default group
     tree_start: np.ndarray  # (n_phases, G + 1) the trees of a phase that read columns of group g are
     trees: np.ndarray  # trees[tree_start[phase, g] : tree_start[phase, g + 1]]
+    groups_above: np.ndarray  # (m,) uint64, bit g % 64 is 1 if a node above splits on a column of group g
     column_start: np.ndarray  # (G + 1,) the columns of group g are column_start[g] : column_start[g + 1]
     source: np.ndarray  # (d,) the column of X that each column is read from
     unit_start: np.ndarray  # (G + 1,) the units that group g requires are
@@ -100,6 +101,27 @@ class Stops(NamedTuple):
     forest: PackedForest  # the value of a leaf has an entry for each cost weight
     stage_start: np.ndarray  # (S + 1,) the trees of stage t are stage_start[t] : stage_start[t + 1]
     stage_base: np.ndarray  # (S, n_weights) what the trees of a stage start from
+
+
+@njit(cache=True, nogil=True)
+def groups_above_nodes(nodes, root, group_of):
+    """Return for each node which groups the nodes above it split on, as bits: that of group g is g % 64.
+
+    Two groups may share a bit. Then a row searches some leaves again that it already has.
+    """
+    above, stack = np.zeros(nodes.size, np.uint64), np.empty(nodes.size, np.uint32)
+    for tree in range(root.size):
+        stack[0], n = root[tree], 1
+        while n:
+            n -= 1
+            node = stack[n]
+            left, right = nodes[node].left, nodes[node].right
+            if left != node:
+                here = above[node] | ONE << (np.uint64(group_of[nodes[node].feature]) % BITS)
+                above[left] = above[right] = here
+                stack[n], stack[n + 1] = left, right
+                n += 2
+    return above
 
 
 # One row
@@ -295,17 +317,21 @@ def copy_values(policy, state, group, row):
 def read_group(policy, state, group, row):
     """Copy the values of a group from a row of X, and update the scores.
 
-    Only the trees that read a column of the group can have another leaf now.
+    A tree can have another leaf now only if a node above its present leaf reads a column of the group.
     """
     copy_values(policy, state, group, row)
     nodes, words, value, root, _, score_of = policy.predictor
     trees, leaf, scores, values, phase = policy.trees, state.leaf, state.scores, state.values, int(state.counts[3])
+    groups_above, own_bit = policy.groups_above, ONE << (np.uint64(group) % BITS)
     if policy.is_linear[phase]:
         for column in range(policy.column_start[group], policy.column_start[group + 1]):
             add_linear(policy, state, phase, column)
     for at in range(policy.tree_start[phase, group], policy.tree_start[phase, group + 1]):
         tree = trees[at]
-        before, after = leaf[tree], find_leaf(nodes, words, root[tree], values)
+        before = leaf[tree]
+        if not groups_above[before] & own_bit:
+            continue
+        after = find_leaf(nodes, words, root[tree], values)
         if before != after:
             leaf[tree] = after
             for k in range(value.shape[1]):

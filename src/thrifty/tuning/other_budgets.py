@@ -82,7 +82,7 @@ class Terms:
             costs=self.costs,
             cap=cap,
             kinds=self.kinds,
-            error_costs=self.error_costs if self.task.has_classes else None,
+            error_costs=self.error_costs,
             class_weight=self.class_weight,
         )
         return table_model.adopt(owner, refits.problem.encoder, fitted.model, promise)

@@ -13,12 +13,14 @@ from thrifty import (
     CostWeightedL1Classifier,
     CostWeightedL1Regressor,
     GreedyMiserClassifier,
+    GreedyMiserRanker,
     StaticSelectionClassifier,
     TableModel,
     ThriftyClassifier,
     load,
     save,
 )
+from thrifty.costs.error_costs import NumberErrorCosts
 from thrifty.models.session import drive
 
 VALUES = columns()
@@ -96,7 +98,16 @@ def test_bad_parameters_are_refused(parameters, problem):
         TableModel(CostWeightedL1Classifier(), costs=COSTS, **parameters).fit(X, TWO)
 
 
-@pytest.mark.parametrize("name", ["error_costs", "class_weight"])
-def test_numbers_have_no_classes(name):
-    with pytest.raises(ValueError, match=f"TableModel: {name} is 1.0; expected None, because the estimator has no"):
-        TableModel(CostWeightedL1Regressor(), costs=COSTS, **{name: 1.0}).fit(X, NUMBERS)
+def test_costs_of_errors_of_numbers_are_kept_and_change_no_answer(tmp_path):
+    plain = TableModel(CostWeightedL1Regressor(), costs=COSTS).fit(X, NUMBERS)
+    model = TableModel(CostWeightedL1Regressor(), costs=COSTS, error_costs={"absolute": 2.0}).fit(X, NUMBERS)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    loaded = load(save(model, tmp_path / "model.thrifty"))
+    assert loaded.error_costs_ == NumberErrorCosts(2.0, power=1)
+
+
+def test_other_tasks_are_refused():
+    with pytest.raises(ValueError, match="TableModel: class_weight is 'balanced'; expected None, because"):
+        TableModel(CostWeightedL1Regressor(), costs=COSTS, class_weight="balanced").fit(X, NUMBERS)
+    with pytest.raises(ValueError, match=r"TableModel: error_costs is 1.0; expected None, because"):
+        TableModel(GreedyMiserRanker(), costs=COSTS, error_costs=1.0).fit(X, THREE)

@@ -6,7 +6,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from thrifty.kernels.adaptive import EVERYTHING, NODE, NOTHING, PackedForest, Policy, Stops, add_leaves
+from thrifty.kernels.adaptive import (
+    EVERYTHING,
+    NODE,
+    NOTHING,
+    PackedForest,
+    Policy,
+    Stops,
+    add_leaves,
+    groups_above_nodes,
+)
 from thrifty.models.factors import Factors
 from thrifty.models.forests.forest import Forest
 from thrifty.models.rebuilt import Rebuilt
@@ -183,8 +192,10 @@ class PurchasePolicy(Rebuilt):
         unit_start, units = required_units(self.factors)
         ticks = self.factors.cost_model._units.ticks
         tree_start, trees = self._trees_of_groups()
+        predictor = packed(self.predictor.forest)
+        group_of = np.repeat(np.arange(len(self.factors)), np.diff(self.factors.starts))
         return Policy(
-            predictor=packed(self.predictor.forest),
+            predictor=predictor,
             phase_start=self.predictor.phase_start.astype(np.int64),
             phase_base=np.ascontiguousarray(self.predictor.phase_base),
             last_count=self.predictor.last_count.astype(np.float64),
@@ -196,6 +207,7 @@ class PurchasePolicy(Rebuilt):
             gains=packed(self.gains),
             tree_start=tree_start,
             trees=trees,
+            groups_above=groups_above_nodes(predictor.nodes, predictor.root, group_of),
             column_start=self.factors.starts.astype(np.int64),
             source=self.factors.columns,
             unit_start=unit_start,

@@ -97,22 +97,22 @@ def fit_predictor(rows: TrainingRows, phases: list[Phase], n_rounds: np.ndarray)
 
 def _fit_phase(rows: TrainingRows, phase: Phase) -> tuple[Phase, list[PhasePredictor]]:
     """Fit a phase once for each fold. If it leaves the start of boosting open, the first ensemble decides about it."""
+    codes = _codes(rows, phase)
     if phase.is_linear is not None:
-        return phase, _fit_folds(rows, phase)
+        return phase, _fit_folds(rows, phase, codes)
     starts = [phase._replace(bags=phase.bags[:1], is_linear=each) for each in (False, True)]
-    fitted = [_fit_folds(rows, each) for each in starts]
+    fitted = [_fit_folds(rows, each, codes[:1]) for each in starts]
     best = int(np.argmin([np.mean([part.loss for part in parts]) for parts in fitted]))
     decided = phase._replace(is_linear=starts[best].is_linear)
-    return decided, fitted[best] if len(phase.bags) == 1 else _fit_folds(rows, decided)
+    return decided, fitted[best] if len(phase.bags) == 1 else _fit_folds(rows, decided, codes)
 
 
 def _codes(rows: TrainingRows, phase: Phase) -> list[Codes]:
     return [rows.masked_codes(*copies) for copies in phase.bags]
 
 
-def _fit_folds(rows: TrainingRows, phase: Phase) -> list[PhasePredictor]:
+def _fit_folds(rows: TrainingRows, phase: Phase, codes: list[Codes]) -> list[PhasePredictor]:
     """Fit a phase once for each fold, on the copies of the rows of the other folds."""
-    codes = _codes(rows, phase)
     return [_fit_part(rows, phase, codes, fold) for fold in range(rows.n_folds)]
 
 

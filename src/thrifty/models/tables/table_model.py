@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.costs.error_costs import ClassErrorCosts
+from thrifty.costs.error_costs import ClassErrorCosts, ErrorCosts
 from thrifty.models.base import BudgetedEstimator, Run, forget_fit
 from thrifty.models.derived import DerivedSession
 from thrifty.models.outline import Columns, Outline
@@ -36,7 +36,7 @@ def _estimator_has(name: str) -> Any:
 @stored(
     encoder_=Structure(TableEncoder),
     estimator_=Structure(BudgetedEstimator),
-    error_costs_=OrNone(Structure(ClassErrorCosts)),
+    error_costs_=OrNone(Structure(ErrorCosts)),
     promise_=OrNone(Structure(Promise)),
 )
 class TableModel(BudgetedEstimator):
@@ -60,11 +60,11 @@ class TableModel(BudgetedEstimator):
     kinds : dict or None, default=None
         ``{column: kind}`` with kind "number", "boolean", "date" or "category", for columns whose kind should not be
         inferred from their values. Values that cannot be read as the given kind are treated as missing.
-    error_costs : array-like of shape (n_classes, n_classes), DataFrame, dict or ErrorCosts, default=None
+    error_costs : array-like of shape (n_classes, n_classes), DataFrame, dict, float or ErrorCosts, default=None
         What each answer (column) costs for each true class (row), or ``{(true, answer): cost}``, where pairs that are
         not listed cost 0; see `thrifty.costs.ErrorCosts`. A classifier then answers with the class of the smallest
         expected cost, argmin_c sum_k p_k C[k, c], with the probabilities p and the costs C. None means the answers of
-        `estimator`.
+        `estimator`. Costs of errors of a regressor do not change its answers; evaluations use them.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as scikit-learn has them. They are multiplied into the sample weights of the fit.
 
@@ -79,8 +79,8 @@ class TableModel(BudgetedEstimator):
         The costs, aligned with the raw columns.
     training_ : Training
         The number of training rows, the date of the fit, and a fingerprint of the data.
-    error_costs_ : ClassErrorCosts or None
-        The error costs, with the classes.
+    error_costs_ : ErrorCosts or None
+        What mistakes cost.
     promise_ : Promise or None
         What a search promised about this model; None if it does not come from a search.
     classes_ : ndarray of shape (n_classes,)
@@ -104,7 +104,7 @@ class TableModel(BudgetedEstimator):
 
     encoder_: TableEncoder
     estimator_: Any
-    error_costs_: ClassErrorCosts | None
+    error_costs_: ErrorCosts | None
     promise_: Promise | None
 
     def __init__(
@@ -250,13 +250,13 @@ class TableModel(BudgetedEstimator):
         return np.minimum(super()._row_caps(cap, n_rows), super()._row_caps(self.cap, n_rows))
 
     def _start(self, cap: float) -> Session:
-        decide = None if self.error_costs_ is None else self._decide
+        decide = self._decide if isinstance(self.error_costs_, ClassErrorCosts) else None
         return DerivedSession(self.estimator_.session(cap), self.encoder_, self._feature_ids(), decide)
 
     def _answer(self, score: np.ndarray) -> np.ndarray:
-        if self.error_costs_ is None:
-            return self.estimator_._answer(score)
-        return self.error_costs_.cheapest(self._probabilities(score))
+        if isinstance(self.error_costs_, ClassErrorCosts):
+            return self.error_costs_.cheapest(self._probabilities(score))
+        return self.estimator_._answer(score)
 
     def _decide(self, score: Any) -> tuple[Any, Any]:
         """Return the prediction and the score of one row from its score."""
@@ -279,7 +279,8 @@ class TableModel(BudgetedEstimator):
         require(inner.cost_model_ == encoder.derived_costs(self.cost_model_), "its estimator has other costs")
         require(_is_limit(self.cap), "its cap is not a limit of at least 0")
         if self.error_costs_ is not None:
-            same = is_classifier(inner) and self.error_costs_.classes.tolist() == inner.classes_.tolist()
+            classes = getattr(self.error_costs_, "classes", np.empty(0)).tolist()
+            same = classes == (inner.classes_.tolist() if is_classifier(inner) else [])
             require(same, "its error costs are for other classes")
 
     # What depends on the task of the estimator
@@ -355,14 +356,19 @@ class TableModel(BudgetedEstimator):
         self._refuse_unless(is_whole(self.max_levels, 1), "max_levels", self.max_levels, "a whole number of at least 1")
         valid = self.kinds is None or isinstance(self.kinds, Mapping)
         self._refuse_unless(valid, "kinds", self.kinds, "a dict of columns and kinds, or None")
-        for name in ("error_costs", "class_weight"):
-            valid = getattr(self, name) is None or is_classifier(self.estimator)
-            self._refuse_unless(valid, name, getattr(self, name), "None, because the estimator has no classes")
+        has_classes = is_classifier(self.estimator)
+        valid = self.class_weight is None or has_classes
+        expected = "None, because the estimator has no classes"
+        self._refuse_unless(valid, "class_weight", self.class_weight, expected)
+        valid = self.error_costs is None or has_classes or is_regressor(self.estimator)
+        expected = "None, because the estimator predicts neither classes nor numbers"
+        self._refuse_unless(valid, "error_costs", self.error_costs, expected)
 
-    def _parsed_error_costs(self) -> ClassErrorCosts | None:
+    def _parsed_error_costs(self) -> ErrorCosts | None:
         if self.error_costs is None:
             return None
-        return ClassErrorCosts.parse(self.error_costs, self.classes_, type(self).__name__)
+        classes = self.classes_ if is_classifier(self.estimator_) else None
+        return ErrorCosts.resolve(self.error_costs, classes, type(self).__name__)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
