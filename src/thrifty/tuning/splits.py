@@ -112,21 +112,17 @@ def _checked(pairs: Iterable[Any], n_rows: int) -> list[Fold]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(f"BudgetSearchCV: cv has {pair!r}; expected {CV}.")
         kept, held = (np.asarray(each) for each in pair)
-        for part in (kept, held):
-            if (
-                part.ndim != 1
-                or part.dtype.kind not in "iu"
-                or (len(part) and not 0 <= part.min() <= part.max() < n_rows)
-            ):
-                raise ValueError(
-                    f"BudgetSearchCV: cv has positions {part!r} of {n_rows} rows; expected whole numbers from 0."
-                )
         place = f"BudgetSearchCV: fold {len(folds)} of cv"
         if not len(kept) or not len(held):
             raise ValueError(
-                f"{place} has {len(kept)} rows to fit and {len(held)} held-out rows. "
-                "Pass larger parts, or max_rows=None."
+                f"{place} has {len(kept)} rows to fit and {len(held)} held-out rows. Pass larger parts, or "
+                "max_rows=None."
             )
+        for part in (kept, held):
+            if part.ndim != 1 or part.dtype.kind not in "iu" or not 0 <= part.min() <= part.max() < n_rows:
+                raise ValueError(
+                    f"BudgetSearchCV: cv has positions {part!r} of {n_rows} rows; expected whole numbers from 0."
+                )
         if np.intersect1d(kept, held).size:
             raise ValueError(f"{place} has rows that are both fitted and held out. Hold out other rows.")
         folds.append((kept, held))
@@ -157,7 +153,7 @@ def checked_groups(groups: Any, rows: Rows) -> np.ndarray | None:
         by_query = pd.Series(codes).groupby(np.asarray(rows.qid)).nunique()
         if (by_query > 1).any():
             query = by_query.index[by_query > 1][0]
-            raise ValueError(f"BudgetSearchCV: query {query!r} is in several groups. Pass groups of whole queries.")
+            raise ValueError(f"BudgetSearchCV: query {query} is in several groups. Pass groups of whole queries.")
     return codes
 
 

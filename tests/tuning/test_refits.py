@@ -1,0 +1,83 @@
+"""Final fits are calibrated to the budget on all rows before another point is taken."""
+
+import numpy as np
+import pytest
+
+from thrifty import ASTCClassifier, CostWeightedL1Classifier, StaticSelectionClassifier, ThriftyClassifier
+from thrifty.datasets import load_heart
+from thrifty.models.rows import Rows
+from thrifty.models.tables.preparation import learned_encoder
+from thrifty.tuning.problem import Problem, Task
+from thrifty.tuning.refits import Refits
+from thrifty.tuning.sweep import Sweep
+
+HEART = load_heart()
+
+
+@pytest.fixture(scope="module")
+def problem():
+    raw = Rows(HEART.X, HEART.y)
+    return Problem.of(raw, learned_encoder(raw, HEART.costs), HEART.costs, Task.BINARY)
+
+
+LIGHT = ThriftyClassifier(n_estimators=10, n_rounds=0, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "setting", "knob"),
+    [
+        (LIGHT, {"cost_weight": 1e-3}, "cost_weight"),
+        (StaticSelectionClassifier(n_folds=2), {"cap": 200.0}, "cap"),
+        (CostWeightedL1Classifier(), {"cost_weight": 0.002}, "cost_weight"),
+    ],
+)
+def test_the_knob_is_moved_until_the_spend_is_within_the_budget(problem, estimator, setting, knob):
+    sweep = Sweep("method", estimator, (setting,))
+    (as_measured,) = sweep.fit(problem)
+    spent = as_measured.acquire(problem.rows, None).spend.mean()
+    refits = Refits([(sweep, 0)], problem)
+    point, fitted = refits.first_within([0], 0.95 * spent)
+    assert point == 0
+    assert 0 < fitted.acquire(problem.rows, None).spend.mean() <= 0.95 * spent
+    assert refits.notes[0].startswith(f"on all rows it spends {spent:.4g}, so {knob} was set to ")
+    assert getattr(refits.estimator(0, fitted), knob, fitted.setting["cap"] if knob == "cap" else None) is not None
+    assert fitted.setting[knob] != setting[knob]
+
+
+def test_a_model_that_the_budget_allows_is_not_changed(problem):
+    refits = Refits([(Sweep("l1", CostWeightedL1Classifier(), ({"cost_weight": 0.05},)), 0)], problem)
+    _, fitted = refits.first_within([0], 1000.0)
+    assert fitted.setting == {"cost_weight": 0.05}
+    assert not refits.notes
+
+
+def test_a_point_that_cannot_be_calibrated_is_passed_over_with_the_reason(problem):
+    tree = Sweep("tree", ASTCClassifier(), ({"max_depth": 1},))  # it has no knob, and buys everything useful
+    cheap = Sweep("cheap", StaticSelectionClassifier(n_folds=2), ({"cap": 4.0},))
+    broken = Sweep("broken", ASTCClassifier(max_depth=-1), ({},))
+    refits = Refits([(broken, 0), (tree, 0), (cheap, 0)], problem)
+    point, fitted = refits.first_within([0, 1, 2], 5.0)
+    assert point == 2
+    assert fitted.acquire(problem.rows, None).spend.max() <= 4.0
+    assert "max_depth is -1" in refits.notes[0]
+    assert refits.notes[1].startswith("passed over: on all rows it spends ")
+    point, _ = refits.first_within([1], 5.0)  # nothing else: the cheapest on all rows
+    assert point == 1
+
+
+def test_if_nothing_can_be_fitted_the_error_is_raised(problem):
+    with pytest.raises(ValueError, match=r"no candidate could be fitted on all rows: .*max_depth is -1"):
+        Refits([(Sweep("broken", ASTCClassifier(max_depth=-1), ({},)), 0)], problem).first_within([0], 5.0)
+
+
+def test_weights_count_in_the_spend_on_all_rows():
+    weight = np.where(HEART.y == 1, 10.0, 0.1)
+    raw = Rows(HEART.X, HEART.y, weight)
+    problem = Problem.of(raw, learned_encoder(raw, HEART.costs), HEART.costs, Task.BINARY)
+    sweep = Sweep("thrifty", LIGHT, ({"cost_weight": 1e-3},))
+    (fitted,) = sweep.fit(problem)
+    spend = np.average(fitted.acquire(problem.rows, None).spend, weights=weight)
+    for budget, notes in ((spend * 1.001, 0), (spend * 0.999, 1)):
+        refits = Refits([(sweep, 0)], problem)
+        refits.first_within([0], budget)
+        assert len(refits.notes) == notes
