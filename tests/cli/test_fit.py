@@ -222,3 +222,64 @@ def test_the_target_has_no_other_role(refused, tables, option):
 def test_queries_are_not_dropped(refused, tables):
     said = refused("fit", *HEART, "--method", "l1", "--qid", "sex", "--drop", "sex", "-o", "m.thrifty")
     assert "--drop is 'sex', which is the column with the queries" in said
+
+
+# Groups, time limits and thrifty refit
+
+
+def test_another_budget_from_a_model_file(thrifty, tables):
+    done = thrifty("fit", *HEART, "--method", "l1", "-o", "m.thrifty")
+    assert done.code == 0, done.err
+    again = thrifty("refit", "m.thrifty", "heart.csv", "--budget", 5, "--json")
+    assert again.code == 0, again.err
+    found, manifest = json.loads(again.out), package.read_manifest("m-5.thrifty")
+    assert found["model"] == "m-5.thrifty"
+    assert manifest.promise == found["promise"]
+    assert (manifest.promise["budget"], manifest.promise["cap"]) == (5, 150)
+    assert len(manifest.frontier) == len(package.read_manifest("m.thrifty").frontier)
+    assert manifest.target == "diagnosis"
+    capped = thrifty("refit", "m.thrifty", "heart.csv", "--budget", 5, "--cap", 2, "-o", "c.thrifty")
+    assert "never more than 2 CAD" in " ".join(capped.out.split())
+
+
+def test_a_refit_that_cannot_work_is_refused_in_one_line(refused, models, tables):
+    model = models / "heart.thrifty"
+    assert "--budget is missing" in refused("refit", model, "heart.csv", "-o", "n.thrifty")
+    assert "does not come from a search" in refused(
+        "refit", models / "sick.thrifty", "mixed.csv", "--budget", 5, "-o", "n.thrifty"
+    )
+    assert "exists already" in refused("refit", model, "heart.csv", "--budget", 5, "-o", "mixed.csv")
+    assert "lacks" in refused("refit", model, "mixed.csv", "--budget", 5, "-o", "n.thrifty")
+    assert not Path("n.thrifty").exists()
+
+
+def test_rows_of_a_group_are_held_out_together_and_the_column_is_no_feature(thrifty, refused, tables, heart):
+    heart.frame.assign(patient=np.arange(len(heart.frame)) // 2).to_csv("visits.csv", index=False)
+    told = ("visits.csv", *HEART[1:], "--method", "truncated", "--group")
+    done = thrifty("fit", *told, "patient", "-o", "m.thrifty")
+    assert done.code == 0, done.err
+    assert "patient" not in {feature["name"] for feature in package.read_manifest("m.thrifty").features}
+    assert "--group is 'z', which is not a column" in refused("fit", *told, "z", "-o", "n.thrifty")
+    assert "--group is 'diagnosis', which is the target" in refused("fit", *told, "diagnosis", "-o", "n.thrifty")
+
+
+def test_a_time_limit_keeps_what_was_measured(thrifty, tables):
+    done = thrifty("fit", *HEART, "--method", "l1", "--method", "cstc", "--time-limit", "0.001", "-o", "m.thrifty")
+    assert done.code == 0, done.err
+    assert "Chosen: l1" in done.out
+    notes = {point["method"]: point["note"] for point in package.read_manifest("m.thrifty").frontier}
+    assert notes["cstc"] == "time limit"
+
+
+def test_an_interrupt_keeps_the_best_so_far_if_asked(tables):
+    """All methods take long; the signal comes when the search has measured something."""
+    command = [THRIFTY, "fit", *map(str, HEART), "--keep-best", "-o", "m.thrifty"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        for line in running.stderr:
+            if "best so far" in line:
+                running.send_signal(signal.SIGINT)
+                break
+        said, _ = running.communicate()
+    assert running.returncode == 0
+    assert "Chosen: " in said
+    assert "interrupted" in {point["note"] for point in package.read_manifest("m.thrifty").frontier}

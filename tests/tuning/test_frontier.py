@@ -42,6 +42,17 @@ def test_spends_that_never_differ_are_their_own_bound():
     assert spend_bound(spend, np.zeros((1, 5)), np.full(5, 20), 0.99) == [7.25]
 
 
+def test_weights_of_rows_give_the_bound_of_their_effective_number():
+    spend, variance = np.array([[5.0, 6.0, 7.0]]), np.array([[4.0, 9.0, 16.0]])
+    sizes = np.array([40.0, 50.0, 60.0])
+    (bound,) = spend_bound(spend, variance, sizes, 0.95)
+    assert spend_bound(spend, variance, sizes, 0.95, 7.0 * sizes) == pytest.approx(bound)
+    heavier_last_fold = spend_bound(spend, variance, sizes, 0.95, np.array([1.0, 1.0, 9.0]))
+    assert heavier_last_fold > bound
+    equal = np.full((1, 3), 6.0)  # the models do not differ, so the rows decide
+    assert spend_bound(equal, variance, sizes / 2, 0.95, sizes) > spend_bound(equal, variance, sizes, 0.95)
+
+
 def test_preference_is_score_within_the_budget_then_least_excess():
     table = pd.DataFrame(
         {

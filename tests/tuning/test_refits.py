@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from thrifty import ASTCClassifier, CostWeightedL1Classifier, StaticSelectionClassifier, ThriftyClassifier
+from thrifty import ASTCClassifier, CostWeightedL1Classifier, ThriftyClassifier, TruncatedClassifier
 from thrifty.datasets import load_heart
 from thrifty.models.rows import Rows
 from thrifty.models.tables.preparation import learned_encoder
@@ -27,8 +27,7 @@ LIGHT = ThriftyClassifier(n_estimators=10, n_rounds=0, random_state=0)
     ("estimator", "setting", "knob"),
     [
         (LIGHT, {"cost_weight": 1e-3}, "cost_weight"),
-        (StaticSelectionClassifier(n_folds=2), {"cap": 200.0}, "cap"),
-        (CostWeightedL1Classifier(), {"cost_weight": 0.002}, "cost_weight"),
+        (TruncatedClassifier(), {"cap": 200.0}, "cap"),
     ],
 )
 def test_the_knob_is_moved_until_the_spend_is_within_the_budget(problem, estimator, setting, knob):
@@ -53,7 +52,7 @@ def test_a_model_that_the_budget_allows_is_not_changed(problem):
 
 def test_a_point_that_cannot_be_calibrated_is_passed_over_with_the_reason(problem):
     tree = Sweep("tree", ASTCClassifier(), ({"max_depth": 1},))  # it has no knob, and buys everything useful
-    cheap = Sweep("cheap", StaticSelectionClassifier(n_folds=2), ({"cap": 4.0},))
+    cheap = Sweep("cheap", TruncatedClassifier(), ({"cap": 4.0},))
     broken = Sweep("broken", ASTCClassifier(max_depth=-1), ({},))
     refits = Refits([(broken, 0), (tree, 0), (cheap, 0)], problem)
     point, fitted = refits.first_within([0, 1, 2], 5.0)
@@ -63,6 +62,19 @@ def test_a_point_that_cannot_be_calibrated_is_passed_over_with_the_reason(proble
     assert refits.notes[1].startswith("passed over: on all rows it spends ")
     point, _ = refits.first_within([1], 5.0)  # nothing else: the cheapest on all rows
     assert point == 1
+
+
+def test_a_point_that_would_buy_almost_nothing_is_the_last_resort(problem):
+    steps = Sweep("steps", CostWeightedL1Classifier(), ({"cost_weight": 0.0019},))  # its next point buys much less
+    other = Sweep("other", LIGHT, ({"cost_weight": 1e-3},))
+    (fitted,) = steps.fit(problem)
+    budget = 0.99 * fitted.acquire(problem.rows, None).spend.mean()
+    refits = Refits([(steps, 0), (other, 0)], problem)
+    assert refits.first_within([0, 1], budget)[0] == 1
+    assert "it buys much less" in refits.notes[0]
+    point, found = refits.first_within([0], budget)
+    assert point == 0
+    assert found.acquire(problem.rows, None).spend.mean() <= budget
 
 
 def test_if_nothing_can_be_fitted_the_error_is_raised(problem):

@@ -17,6 +17,7 @@ from thrifty.tuning.sweep import Fitted, Sweep
 LARGEST_FACTOR = 16.0  # by which the knob of a fitted model is moved at most
 REFIT_FACTORS = (1.1, 1.25, 1.6)  # by which a knob is moved that needs a new fit
 HALVINGS = 10
+LEAST_SHARE = 0.5  # of the budget: a calibrated model that spends less has lost a part of what it was chosen for
 
 
 class Refits:
@@ -58,6 +59,7 @@ class Refits:
             Its model.
         """
         too_expensive: list[tuple[float, int, Fitted]] = []
+        last_resort: list[tuple[int, Fitted]] = []
         first_error = ""
         for point in map(int, points):
             fitted = self._fit(point)
@@ -69,12 +71,17 @@ class Refits:
             if budget is None or spend <= budget:
                 return point, fitted
             calibrated = self._calibrated(point, fitted, budget)
-            if calibrated is not None:
-                knob = knob_of(calibrated.setting)
-                self.notes[point] = f"on all rows it spends {spend:.4g}, so {knob} was set to {_shown(calibrated)}"
+            self.notes[point] = f"on all rows it spends {spend:.4g}"
+            if calibrated is not None and self._spend(calibrated) >= LEAST_SHARE * budget:
+                self.notes[point] += f", so {knob_of(calibrated.setting)} was set to {_shown(calibrated)}"
                 return point, calibrated
-            self.notes[point] = f"passed over: on all rows it spends {spend:.4g}"
+            self.notes[point] = f"passed over: {self.notes[point]}"
+            if calibrated is not None:
+                self.notes[point] += ", and with its knob moved it buys much less"
+                last_resort.append((point, calibrated))
             too_expensive.append((spend, point, fitted))
+        if last_resort:
+            return last_resort[0]
         if not too_expensive:
             raise ValueError(f"BudgetSearchCV: no candidate could be fitted on all rows: {first_error}")
         _, point, fitted = min(too_expensive, key=lambda each: each[0])
