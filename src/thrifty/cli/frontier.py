@@ -109,10 +109,13 @@ def options_of_table(context: typer.Context, table: Path) -> dict[str, Any]:
 
 def options_of_model_file(report: Any) -> dict[str, Any]:
     """Return the options that a model file tells; capital letters stand for names of files, which it does not tell."""
-    from thrifty.cli.frontier_page.command import COSTS, TABLE, TARGET
+    from thrifty.cli.frontier_page.command import COSTS, ERROR_COSTS, TABLE, TARGET
+    from thrifty.metrics.scoring import TOTAL_COST
 
     promise = report.promise
     options = {"table": TABLE, "target": report.target or TARGET, "costs": COSTS, "cap": promise["cap"]}
+    if promise["scoring"] == TOTAL_COST:
+        options["error-costs"] = ERROR_COSTS
     return options | {"scoring": promise["scoring"], "confidence": promise["confidence"]}
 
 

@@ -7,7 +7,12 @@ from typing import Any
 
 from thrifty.cli.search import METHOD_NAMES
 
-TABLE, TARGET, COSTS = "TABLE", "TARGET", "PRICES"  # what stands for names that a model file does not have
+TABLE, TARGET, COSTS, ERROR_COSTS = (
+    "TABLE",
+    "TARGET",
+    "PRICES",
+    "ERROR_COSTS",
+)  # what stands for names that a model file does not have
 
 
 def fit_command(point: Mapping[str, Any], options: Mapping[str, Any]) -> str:
