@@ -10,7 +10,8 @@ from browsers import launched, violations
 from thrifty.cli.frontier_page import frontier_page
 from thrifty.cli.frontier_page.command import fit_command
 from thrifty.cli.search_report import SearchReport
-from thrifty.tuning.comparisons import succeeded
+from thrifty.costs.amounts import amount
+from thrifty.tuning.comparisons import is_complete, succeeded
 
 OPTIONS = {"table": "a table.csv", "target": "diagnosis", "costs": "costs.csv", "cap": 150.0}
 SIZES = {"wide": {"width": 1280, "height": 900}, "narrow": {"width": 420, "height": 900}}
@@ -26,7 +27,14 @@ def browser():
 def report(searched):
     """Return the report of a search, with a name of a candidate that is markup."""
     found = SearchReport.of_search(searched)
-    extra = dict(found.points[0], method="<b onclick='x'>&", dominated=True, n_folds=1, note="dropped </script>")
+    extra = dict(
+        found.points[0],
+        method="<b onclick='x'>&",
+        dominated=True,
+        spend_bound=None,
+        score_error=None,
+        note="dropped </script>",
+    )
     return replace(found, points=[*found.points, extra])
 
 
@@ -72,12 +80,12 @@ def test_the_chosen_point_is_shown_at_first(opened, report):
 
 def test_hover_shows_settings_spend_score_and_intervals(opened, report):
     page = opened()
-    last = cheapest_first(report)[-1]
-    mark(page, len(succeeded(report.points)) - 1).hover(force=True)
+    last = next(each for each in reversed(cheapest_first(report)) if is_complete(each))
+    mark(page, cheapest_first(report).index(last)).hover(force=True)
     assert page.locator("#point-method").inner_text().startswith(last["method"])
     assert f"{last['score']:.3f} ± {last['score_error']:.3f}" in page.locator("#point-score").inner_text()
-    assert f"{last['spend']:.2f} CAD a row" in page.locator("#point-spend").inner_text()
-    assert f"95% confidence below {last['spend_bound']:.2f} CAD" in page.locator("#point-spend").inner_text()
+    assert f"{amount(last['spend'], 'CAD')} a row" in page.locator("#point-spend").inner_text()
+    assert f"95% confidence below {amount(last['spend_bound'], 'CAD')}" in page.locator("#point-spend").inner_text()
 
 
 def test_the_keyboard_reaches_every_point(opened, report):
@@ -97,7 +105,7 @@ def test_the_keyboard_reaches_every_point(opened, report):
 
 def test_a_click_copies_the_command_of_the_point(opened, report):
     page = opened(permissions=["clipboard-read", "clipboard-write"])
-    number, point = next((i, p) for i, p in enumerate(cheapest_first(report)) if p["method"] == "l1")
+    number, point = next((i, p) for i, p in enumerate(cheapest_first(report)) if p["method"] == "l1" and is_complete(p))
     mark(page, number).dispatch_event("click")
     page.get_by_text("Copied.").wait_for()
     command = page.evaluate("navigator.clipboard.readText()")

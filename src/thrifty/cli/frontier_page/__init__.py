@@ -18,7 +18,7 @@ from thrifty import __version__
 from thrifty.cli.frontier_page.chart import NARROW, WIDE, draw, legend
 from thrifty.cli.frontier_page.command import fit_command
 from thrifty.cli.page import STYLE, fill_template, large_numbers, png_bytes, table_row
-from thrifty.cli.search_report import SearchReport
+from thrifty.cli.search_report import SearchReport, settings_text
 from thrifty.costs.amounts import amount
 from thrifty.metrics.curves import score_name
 from thrifty.tuning.comparisons import is_complete, succeeded
@@ -66,7 +66,7 @@ def frontier_page(report: SearchReport, title: str, options: Mapping[str, Any]) 
         "wide": draw(report, points, WIDE),
         "narrow": draw(report, points, NARROW),
         "legend": legend(points),
-        "points": _as_data([_told(report, point, points, options) for point in points]),
+        "points": _as_data([_told(report, point, options) for point in points]),
         "script": script,
         "style": style,
         "script_hash": _hash(script),
@@ -76,21 +76,24 @@ def frontier_page(report: SearchReport, title: str, options: Mapping[str, Any]) 
     return fill_template(TEMPLATE, texts=texts, parts=parts)
 
 
-def _told(report: SearchReport, point: Any, points: Any, options: Mapping[str, Any]) -> dict[str, str]:
+def _told(report: SearchReport, point: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, str]:
     """Return what the page tells about a point."""
-    method, spend, bound, score, settings = report.cells(point)
     confidence = 100 * (report.promise["confidence"] if report.promise else options.get("confidence") or 0.95)
+    spend, score = f"{amount(point['spend'], report.unit)} a row on average", f"{point['score']:.3f}"
+    if is_complete(point):
+        spend += f"; with {confidence:g}% confidence below {amount(point['spend_bound'], report.unit)}"
+        score += f" ± {point['score_error']:.3f} (standard error)"
     states = [
         "chosen" if report.is_chosen(point) else "",
-        "another point scores at least as much and spends no more" if point["dominated"] else "",
-        "" if is_complete(point, points) else "dropped before the last fold",
+        "another point scores at least as much and spends no more" if is_complete(point) and point["dominated"] else "",
+        "" if is_complete(point) else "not measured on all folds",
         point.get("note") or "",
     ]
     return {
-        "method": method,
-        "settings": settings,
-        "spend": f"{spend} a row on average; with {confidence:g}% confidence below {bound}",
-        "score": f"{score_name(report.scoring)} {score} (standard error)",
+        "method": point["method"],
+        "settings": settings_text(point["parameters"]),
+        "spend": spend,
+        "score": f"{score_name(report.scoring)} {score}",
         "state": "; ".join(filter(None, states)),
         "command": fit_command(point, options),
     }

@@ -97,7 +97,7 @@ def legend(points: Sequence[Point]) -> str:
     kinds = [
         ("filled: no other point scores as much for less", "mark plain kept", SHAPES[0]),
         ("hollow: another point does", "mark plain beaten", SHAPES[0]),
-        ("faint: dropped before the last fold", "mark plain dropped", SHAPES[0]),
+        ("faint: not measured on all folds", "mark plain dropped", SHAPES[0]),
         ("chosen", "mark plain chosen", STAR),
         ("best of the same columns for everyone", "ring", "M8 0A8 8 0 1 1 -8 0A8 8 0 1 1 8 0Z"),
         ("constant answer, and everything for everyone", "anchor", DIAMOND),
@@ -123,7 +123,7 @@ def _marks(scale: Scale, report: SearchReport, points: Sequence[Point]) -> str:
 
     def mark(i: int) -> str:
         point, chosen = points[i], report.is_chosen(points[i])
-        kind = "dropped" if not is_complete(point, points) else "beaten" if point["dominated"] else "kept"
+        kind = "dropped" if not is_complete(point) else "beaten" if point["dominated"] else "kept"
         number = numbers[point["method"]]
         look = f"mark m{number % N_COLORS} {kind}{' chosen' if chosen else ''}"
         shape = STAR if chosen else SHAPES[number // N_COLORS % len(SHAPES)]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from thrifty.cli.search import METHOD_NAMES
+from thrifty.tuning.comparisons import is_complete
 
 TABLE, TARGET, COSTS, ERROR_COSTS = (
     "TABLE",
@@ -42,7 +43,8 @@ def fit_command(point: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     for name, value in options.items():
         if name != "table":
             words += _words(f"--{name.replace('_', '-')}", value)
-    return shlex.join([*words, "--method", point["method"], "--budget", rounded_up(point["spend_bound"])])
+    within = point["spend_bound"] if is_complete(point) else point["spend"]
+    return shlex.join([*words, "--method", point["method"], "--budget", rounded_up(within)])
 
 
 def _words(option: str, value: Any) -> list[str]:
