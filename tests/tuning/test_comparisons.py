@@ -9,10 +9,9 @@ def point(method, spend, score, **more):
     return {
         "method": method,
         "spend": spend,
+        "spend_bound": spend,
         "score": score,
         "error": "",
-        "n_folds": 5,
-        "n_rows": 100,
         "note": "",
     } | more
 
