@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-from base64 import b64decode
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,13 @@ def test_a_process_of_its_own_fits_promises_and_saves(tables, heart):
     assert "▸ l1" in said
     assert f"At most 40 CAD a row on average: measured {promise['spend']:.2f}".removesuffix(".00") in said
     assert "with 95% confidence below" in said
-    assert said.endswith("never more than 150 CAD. Saved as m.thrifty.")
+    for part in (
+        "never more than 150 CAD.",
+        "The constant answer scores 0.556 for nothing.",
+        "Everything for everyone",
+    ):
+        assert part in said
+    assert said.endswith("Saved as m.thrifty.")
     model = package.load("m.thrifty")
     assert model.spend(heart.X).max() <= 150
     assert set(model.classes_) == {"absent", "present"}
@@ -180,15 +185,12 @@ def test_the_page_needs_nothing_but_itself_and_escapes_everything(tables):
     assert (done.returncode, done.stderr) == (0, "")
     page = Page(tables / "f.html")
     assert name in page.text
-    (image,) = [attributes for tag, attributes in page.tags if tag == "img"]
-    kind, _, content = image["src"].partition(",")
-    assert kind == "data:image/png;base64"
-    assert b64decode(content) == (tables / "f.png").read_bytes()
-    assert b64decode(content).startswith(PNG)
+    assert (tables / "f.png").read_bytes().startswith(PNG)
     loaded = [a.get("src") or a.get("href", "") for _, a in page.tags]
     assert not [address for address in loaded if address and not address.startswith("data:")]
-    assert not {"script", "iframe", "object"} & {tag for tag, _ in page.tags}
+    assert not {"iframe", "object", "img"} & {tag for tag, _ in page.tags}
     assert "url(" not in page.text
+    assert "--target diagnosis --costs costs.csv --cv 3 --method l1 --budget" in page.text
     for line in done.stdout.splitlines():
         if " l1 " in line:
             assert line.split()[1] in page.text  # its spend

@@ -105,10 +105,11 @@ def test_models_that_are_not_fitted_are_rejected():
 def test_points_of_a_search_show_methods_and_what_became_of_them():
     line = {"error": "", "n_rows": 9, "note": ""}
     points = [
-        line | {"method": "astc", "spend": 2.0, "score": 0.8, "dominated": False, "n_folds": 3},
-        line | {"method": "l1", "spend": 3.0, "score": 0.7, "dominated": True, "n_folds": 3},
-        line | {"method": "l1", "spend": 9.0, "score": 0.9, "dominated": False, "n_folds": 1},
-        line | {"method": "cstc", "spend": np.nan, "score": np.nan, "dominated": True, "n_folds": 3, "error": "no"},
+        line | {"method": "astc", "spend": 2.0, "score": 0.8, "dominated": False, "spend_bound": 2.5},
+        line | {"method": "l1", "spend": 3.0, "score": 0.7, "dominated": True, "spend_bound": 3.0},
+        line | {"method": "l1", "spend": 9.0, "score": 0.9, "dominated": True, "spend_bound": np.nan},
+        line
+        | {"method": "cstc", "spend": np.nan, "score": np.nan, "dominated": True, "spend_bound": np.nan, "error": "no"},
     ]
     anchors = pd.DataFrame({"spend": [0.0, 12.0], "score": [0.5, np.nan]}, index=["constant", "everything"])
     search = SimpleNamespace(

@@ -9,10 +9,9 @@ def point(method, spend, score, **more):
     return {
         "method": method,
         "spend": spend,
+        "spend_bound": spend,
         "score": score,
         "error": "",
-        "n_folds": 5,
-        "n_rows": 100,
         "note": "",
     } | more
 
@@ -21,9 +20,9 @@ POINTS = [
     point("l1", 2.0, 0.70),
     point("static", 6.0, 0.80),
     point("astc", 6.0, 0.85),
-    point("static", 3.0, 0.99, n_folds=2, note="dropped after 2 folds"),
+    point("static", 3.0, 0.99, spend_bound=np.nan, note="dropped after 2 folds: score 0.7"),
     point("astc", 9.0, 0.85),
-    point("astc", 9.0, 0.99, n_folds=1, note="dropped after 1 fold"),
+    point("astc", 9.0, 0.99, spend_bound=None, note="dropped after 1 fold"),
     point("cstc", np.nan, np.nan, error="ValueError: no"),
 ]
 
@@ -50,7 +49,7 @@ def test_notes_are_counted():
     assert notes(POINTS) == [("dropped after 2 folds", ["static"], 1), ("dropped after 1 fold", ["astc"], 1)]
 
 
-def test_points_of_older_files_have_no_sizes():
-    old = [{"method": "l1", "spend": 1.0, "score": 0.5, "error": ""}]
+def test_points_of_older_files_have_no_notes():
+    old = [{"method": "l1", "spend": 1.0, "spend_bound": 2.0, "score": 0.5, "error": ""}]
     assert complete(old) == old
     assert notes(old) == []

@@ -54,6 +54,7 @@ def frontier(
     if source.suffix.lower() == MODEL_SUFFIX:
         _refuse_options_of_a_search(context)
         report = SearchReport.of_model_file(source, read_key(key_file))
+        options = options_of_model_file(report)
     else:
         found = search.run_search(
             source,
@@ -81,7 +82,8 @@ def frontier(
             refit=False,
         )
         report = SearchReport.of_search(found.search)
-    _write_pictures(report, source.name, png, html)
+        options = options_of_table(context, source)
+    _write_pictures(report, source.name, options, png, html)
     if json:
         report.print_json()
     else:
@@ -91,15 +93,38 @@ def frontier(
 def _refuse_options_of_a_search(context: typer.Context) -> None:
     """Raise ValueError if an option was given that only a new search uses."""
     for name in context.params:
-        source = context.get_parameter_source(name)
-        if name not in FOR_BOTH and source is not None and source.name == "COMMANDLINE":
+        if name not in FOR_BOTH and _is_typed(context, name):
             raise ValueError(
                 f"--{name.replace('_', '-')} is for a new search, but a model file shows the search that it comes "
                 "from. Leave the option out, or pass a table."
             )
 
 
-def _write_pictures(report: Any, title: str, png: Path | None, html: Path | None) -> None:
+def options_of_table(context: typer.Context, table: Path) -> dict[str, Any]:
+    """Return the options of a search that were typed, as ``thrifty fit`` takes them."""
+    typed = [name for name in context.params if name not in FOR_BOTH and _is_typed(context, name)]
+    names = [name for name in typed if name not in ("budget", "method")]  # a point has its own
+    return {"table": table} | {name: context.params[name] for name in names}
+
+
+def options_of_model_file(report: Any) -> dict[str, Any]:
+    """Return the options that a model file tells; capital letters stand for names of files, which it does not tell."""
+    from thrifty.cli.frontier_page.command import COSTS, ERROR_COSTS, TABLE, TARGET
+    from thrifty.metrics.scoring import TOTAL_COST
+
+    promise = report.promise
+    options = {"table": TABLE, "target": report.target or TARGET, "costs": COSTS, "cap": promise["cap"]}
+    if promise["scoring"] == TOTAL_COST:
+        options["error-costs"] = ERROR_COSTS
+    return options | {"scoring": promise["scoring"], "confidence": promise["confidence"]}
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _write_pictures(report: Any, title: str, options: dict[str, Any], png: Path | None, html: Path | None) -> None:
     os.environ["MPLBACKEND"] = "agg"  # draw without a window system
     from thrifty.cli.frontier_page import draw_frontier, frontier_page
     from thrifty.replacing import replacing
@@ -109,4 +134,4 @@ def _write_pictures(report: Any, title: str, png: Path | None, html: Path | None
             unfinished.write_bytes(draw_frontier(report))
     if html is not None:
         with replacing(html) as unfinished:
-            unfinished.write_text(frontier_page(report, title), encoding="utf-8")
+            unfinished.write_text(frontier_page(report, title, options), encoding="utf-8")

@@ -18,7 +18,9 @@ STYLE = Path(__file__).with_name("page.css")
 def fill_template(template: Path, *, texts: Mapping[str, str], parts: Mapping[str, str]) -> str:
     """Return a page filled with texts, which are escaped, and with parts, which are HTML already."""
     page, style = (each.read_text(encoding="utf-8") for each in (template, STYLE))
-    return Template(page).substitute({name: escape(text) for name, text in texts.items()}, style=style, **parts)
+    return Template(page).substitute(
+        {name: escape(text) for name, text in texts.items()} | {"style": style} | dict(parts)
+    )
 
 
 def table_row(cells: Iterable[str], *, best: bool = False) -> str:

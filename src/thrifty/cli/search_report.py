@@ -8,6 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from thrifty.cli.terminal import console, plain_table, print_json, print_uncut
+from thrifty.cli.worth import note_sentences, worth_sentences
 from thrifty.costs.amounts import amount
 from thrifty.metrics.curves import score_name
 
@@ -28,6 +29,10 @@ class SearchReport:
         The unit of the costs.
     scoring : str
         The score that the search maximized.
+    anchors : dict or None
+        What the constant answer and everything for everyone score; None for files that do not have it.
+    target : str or None
+        The column that the model predicts, if it is known.
     """
 
     points: Sequence[Mapping[str, Any]]
@@ -35,13 +40,16 @@ class SearchReport:
     budget: float | None
     unit: str
     scoring: str
+    anchors: Mapping[str, Mapping[str, Any]] | None = None
+    target: str | None = None
 
     @classmethod
     def of_search(cls, search: Any) -> "SearchReport":
         """Return the report of a fitted search."""
         promise = search.promise_.as_dict() if hasattr(search, "promise_") else None
         records = search.frontier_.to_dict("records")
-        return cls(records, promise, search.budget, search.cost_model_.unit, search.scoring_)
+        anchors = search.anchors_.to_dict("index") if hasattr(search, "anchors_") else None
+        return cls(records, promise, search.budget, search.cost_model_.unit, search.scoring_, anchors)
 
     @classmethod
     def of_model_file(cls, path: Path, key: bytes | None = None) -> "SearchReport":
@@ -52,12 +60,18 @@ class SearchReport:
         if manifest.frontier is None or manifest.promise is None:
             raise ValueError(f"{path}: the model does not come from a search, so it has no frontier. Pass a table.")
         promise = manifest.promise
-        return cls(manifest.frontier, promise, promise["budget"], promise["unit"], promise["scoring"])
+        terms = (promise["budget"], promise["unit"], promise["scoring"])
+        return cls(manifest.frontier, promise, *terms, manifest.anchors, manifest.target)
 
     def is_chosen(self, point: Mapping[str, Any]) -> bool:
         """Tell whether the promise is about this point."""
         names = ("method", "parameters", "spend", "score")
         return self.promise is not None and all(point[name] == self.promise[name] for name in names)
+
+    @property
+    def chosen(self) -> Mapping[str, Any] | None:
+        """The point that the promise is about, if there is one."""
+        return next(filter(self.is_chosen, self.points), None)
 
     def best_points(self) -> list[Mapping[str, Any]]:
         """Return the points on the frontier and the chosen one, the cheapest first."""
@@ -71,8 +85,10 @@ class SearchReport:
         return [point["method"], spend, bound, score, settings_text(point["parameters"])]
 
     def sentences(self) -> list[str]:
-        """Return what was chosen, what it promises, and which candidates failed."""
+        """Return what was chosen, what it promises, what more and less money buy, and which candidates failed."""
         sentences = [] if self.promise is None else promise_sentences(self.promise)
+        sentences += worth_sentences(self.points, self.anchors, self.chosen, self.unit)
+        sentences += note_sentences(self.points)
         errors = {point["method"]: point["error"] for point in self.points if point["error"]}
         for method, error in errors.items():
             count = sum(point["method"] == method and bool(point["error"]) for point in self.points)
@@ -96,7 +112,8 @@ class SearchReport:
     def print_json(self, **more: Any) -> None:
         """Print all points as JSON."""
         points = [{**point, "chosen": self.is_chosen(point)} for point in self.points]
-        print_json({"unit": self.unit, "scoring": self.scoring, "promise": self.promise, "frontier": points, **more})
+        found = {"unit": self.unit, "scoring": self.scoring, "promise": self.promise, "anchors": self.anchors}
+        print_json({**found, "frontier": points, **more})
 
 
 def promise_sentences(promise: Mapping[str, Any]) -> list[str]:

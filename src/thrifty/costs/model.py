@@ -30,8 +30,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from thrifty.costs import derivation
+from thrifty.costs.amounts import amount
 from thrifty.costs.declaration import Declaration
 from thrifty.costs.errors import prefix_errors
+from thrifty.costs.notebook import described, table
 from thrifty.costs.units import Units
 from thrifty.exceptions import CostError
 from thrifty.stored import Array, Lengths, OrNone, Text, Texts, stored
@@ -445,3 +447,18 @@ class CostModel:
         counts = [(self.n_features, "feature"), (len(self._declared.bundles), "bundle")]
         parts = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts if count]
         return f"CostModel({', '.join(parts)}, total {f'{self.total:.12g} {self.unit}'.strip()})"
+
+    def _repr_html_(self) -> str:
+        names = [str(name) for name in self.names or (f"x{j}" for j in range(self.n_features))]
+        alone = self.marginal(np.zeros(self.n_features, dtype=bool)).tolist()
+        shares: dict[str, list[str]] = {name: [] for name in names}
+        for bundle, (members, _) in self.bundles.items():
+            for member in members:
+                shares[str(member) if self.names else f"x{member}"].append(bundle)
+        rows = [
+            [name, amount(price, self.unit), ", ".join(shares[name])] for name, price in zip(names, alone, strict=True)
+        ]
+        bundles = [[name, amount(price, self.unit)] for name, (_, price) in self.bundles.items()]
+        paid_once = table(["bundle", "paid once"], bundles) if bundles else ""
+        total = f"{amount(self.total, self.unit)} for everything."
+        return described("CostModel", total, table(["feature", "bought alone", "shares"], rows), paid_once)

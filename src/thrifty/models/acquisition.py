@@ -6,7 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from thrifty.costs import CostModel
+from thrifty.costs.amounts import amount
 from thrifty.costs.money import difference
+from thrifty.costs.notebook import described, table
+
+MAX_CELLS = 10_000_000  # of a matrix that is computed to be shown
 
 
 class Acquisition:
@@ -75,3 +79,19 @@ class Acquisition:
         if not len(self):
             return "Acquisition(0 rows)"
         return f"Acquisition({len(self)} rows, mean spend {self.spend.mean():.6g}, largest {self.spend.max():.6g})"
+
+    def _repr_html_(self) -> str:
+        if not len(self):
+            return described("Acquisition", "0 rows.")
+        mean, largest = (amount(each, self.cost_model.unit) for each in (self.spend.mean(), self.spend.max()))
+        sentence = f"{len(self):,} rows; {mean} a row on average, {largest} at most."
+        if len(self) * self.cost_model.n_features > MAX_CELLS:
+            return described("Acquisition", sentence)
+        bought = self.acquired.mean(axis=0)
+        names = self.cost_model.names or [f"x{j}" for j in range(self.cost_model.n_features)]
+        order = [j for j in np.argsort(-bought, kind="stable").tolist() if bought[j] > 0]
+        return described(
+            "Acquisition",
+            sentence,
+            table(["feature", "rows that buy it"], [[names[j], f"{bought[j]:.1%}"] for j in order]),
+        )

@@ -3,6 +3,9 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from thrifty.costs.amounts import amount
+from thrifty.costs.notebook import described, table
+from thrifty.metrics.curves import score_name
 from thrifty.stored import MappingOf, Number, OrNone, Parameter, Text, Whole, stored
 
 
@@ -89,3 +92,17 @@ class Promise:
         dict
         """
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        spend, bound = amount(self.spend, self.unit), amount(self.spend_bound, self.unit)
+        budget, cap = ("none" if each is None else amount(each, self.unit) for each in (self.budget, self.cap))
+        facts = [
+            ["budget, the bound on the mean spend", budget],
+            ["cap, the limit on each row's spend", cap],
+            ["mean spend, measured", f"{spend}, with {self.confidence:.0%} confidence below {bound}"],
+            [score_name(self.scoring), f"{self.score:.3f} ± {self.score_error:.3f}"],
+            ["method", self.method],
+            *([name, str(value)] for name, value in self.parameters.items()),
+        ]
+        kept = "kept" if self.kept else "not kept: the bound exceeds the budget"
+        return described("Promise", f"{kept}, by cross-validation on {self.n_rows:,} rows.", table(None, facts))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from thrifty.costs.notebook import described, table
 from thrifty.exceptions import SessionError
 from thrifty.stored.medium import shown
 
@@ -149,6 +150,15 @@ class Session(ABC):
             return step
         answer = self._answer_now()
         return None if answer is None else replace(answer, reason="stopped")
+
+    def _repr_html_(self) -> str:
+        step, spent = self.next(), f"{self.spend:.6g} spent so far."
+        if isinstance(step, Acquire):
+            rows = [["asks for", ", ".join(map(str, step.features)) or "nothing"], ["cost", f"{step.cost:.6g}"]]
+        else:
+            rows = [["prediction", str(step.prediction)], ["stopped", step.reason]]
+        rows += [["why", step.explanation]] if step.explanation else []
+        return described(type(self).__name__, spent, table(None, rows))
 
     def _observe_part(self, observed: Mapping[Any, Any], asked: Sequence[Feature]) -> None:
         if unasked := [f for f in observed if f not in asked]:

@@ -1,6 +1,6 @@
 """What displays read of the models that are given to them."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,49 @@ def check_fitted(model: Any) -> None:
     """
     if hasattr(model, "fit"):
         check_is_fitted(model)
+
+
+class FittedTree(NamedTuple):
+    """A fitted tree, what its nodes buy, and the model that rows are given to.
+
+    Attributes
+    ----------
+    model : estimator
+        The tree estimator itself, or the `TableModel` around it.
+    tree : LinearTree
+    purchases : ndarray of bool, shape (n_nodes, n_features)
+        The columns of `model` that each node buys.
+    """
+
+    model: Any
+    tree: Any
+    purchases: NDArray[np.bool_]
+
+
+def tree_of(estimator: Any) -> FittedTree:
+    """Return the tree of an estimator, of a `TableModel` around one, or of what a search has chosen."""
+    check_fitted(estimator)
+    model = getattr(estimator, "best_estimator_", estimator)
+    inner = getattr(model, "estimator_", model)
+    if not hasattr(inner, "tree_"):
+        raise ValueError(
+            f"the model is a {type(inner).__name__}, which is not a tree of linear nodes, so it has no plot of a tree. "
+            "Print its outline() instead."
+        )
+    purchases = inner.node_purchases()
+    if model is not inner:
+        purchases = _new_in_path(model.encoder_.raw_mask(purchases), inner.tree_.parent)
+    return FittedTree(model, inner.tree_, purchases)
+
+
+def _new_in_path(bought: NDArray[np.bool_], parent: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Keep the columns that no ancestor has bought: levels of one category may be bought at several nodes."""
+    held = bought.copy()
+    for k in range(1, len(parent)):  # children have larger numbers than their parents
+        held[k] |= held[parent[k]]
+    new = bought.copy()
+    new[1:] &= ~held[parent[1:]]
+    return new
 
 
 def supports_of(estimator: Any, learned: bool) -> NDArray[np.bool_]:

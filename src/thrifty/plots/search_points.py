@@ -12,7 +12,7 @@ MARKERS = "os^"  # circle, square, triangle
 CONSTANT, EVERYTHING = "constant answer, for nothing", "everything for everyone"
 FILLED = "filled: no other point scores as much for less"
 HOLLOW = "hollow: another point does"
-FAINT = "faint: dropped before the last fold"
+FAINT = "faint: not measured on all folds"
 
 
 def method_styles(points: Sequence[Point]) -> dict[str, tuple[str, str]]:
@@ -31,7 +31,7 @@ def draw_points(ax: Axes, points: Sequence[Point]) -> None:
     for method, (color, marker) in method_styles(points).items():
         ax.plot([], [], label=method, **_style("filled", color, marker))
         for point in (each for each in points if each["method"] == method):
-            kind = kind_of(point, points)
+            kind = kind_of(point)
             kinds.add(kind)
             ax.plot([point["spend"]], [point["score"]], **_style(kind, color, marker))
     for kind, text in (("filled", FILLED), ("hollow", HOLLOW), ("faint", FAINT)):
@@ -39,9 +39,9 @@ def draw_points(ax: Axes, points: Sequence[Point]) -> None:
             ax.plot([], [], label=text, **_style(kind, MUTED_COLOR, "o"))
 
 
-def kind_of(point: Point, points: Sequence[Point]) -> str:
+def kind_of(point: Point) -> str:
     """Return how a point is drawn: filled, hollow or faint."""
-    if not is_complete(point, points):
+    if not is_complete(point):
         return "faint"
     return "hollow" if point["dominated"] else "filled"
 

@@ -86,8 +86,8 @@ class TreeDisplay:
 
         Parameters
         ----------
-        estimator : fitted tree estimator
-            Object with ``tree_``, ``cost_model_``, ``node_purchases`` and ``acquire``.
+        estimator : fitted tree estimator, TableModel or BudgetSearchCV
+            A tree, a table model around one, or a search that has chosen one.
         X : array-like of shape (n, d)
             Rows to send through the tree.
         y : array-like of shape (n,), default=None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from thrifty.plots.fitted import check_fitted
+from thrifty.plots.fitted import tree_of
 from thrifty.plots.tree_labels import Labels, labels_of
 from thrifty.plots.tree_order import children
 
@@ -80,8 +80,8 @@ def tree_cards(
 
     Parameters
     ----------
-    estimator : fitted tree estimator
-        Object with ``tree_``, ``cost_model_``, ``node_purchases`` and ``acquire``.
+    estimator : fitted tree estimator, TableModel or BudgetSearchCV
+        A tree, a table model around one, or a search that has chosen one.
     X : array-like of shape (n, d)
         Rows to send through the tree.
     y : array-like of shape (n,), default=None
@@ -96,11 +96,10 @@ def tree_cards(
     TreeCards
         Cards, labels and summary.
     """
-    check_fitted(estimator)
-    exits = np.asarray(estimator.acquire(X).exit)
-    n_rows, tree, unit = len(exits), estimator.tree_, estimator.cost_model_.unit
-    labels = labels_of(estimator, y, n_rows)
-    names, purchases = _feature_names(estimator, feature_names), estimator.node_purchases()
+    model, tree, purchases = tree_of(estimator)
+    exits = np.asarray(model.acquire(X).exit)
+    n_rows, unit = len(exits), model.cost_model_.unit
+    labels, names = labels_of(model, y, n_rows), _feature_names(model, feature_names)
     ending = _sum_by_exit(tree, exits, np.column_stack([np.ones(n_rows), labels.targets(n_rows)]))
     passing = _add_descendants(tree, ending)
 

@@ -22,10 +22,24 @@ def frontier(served: ServedModel) -> dict[str, Any]:
     return {
         "unit": costs.unit,
         "scoring": scoring,
-        "anchors": {"nothing": _best(points, 0.0), "everything": _best(points, costs.total)} if points else None,
+        "anchors": _anchors(served, points, costs.total) if points else None,
         "points": sorted(points, key=lambda point: (point["spend"], point["score"])),
         "operating": served.has_budgets,
     }
+
+
+def _anchors(served: ServedModel, points: list[dict[str, Any]], total: float) -> dict[str, Any]:
+    """Return what buying nothing and buying everything score: as the search measured it, or as the best point does."""
+    measured = served.manifest.anchors or {}
+    found = {"nothing": measured.get("constant"), "everything": measured.get("everything")}
+    return {
+        name: _best(points, spend) if anchor is None or anchor["score"] is None else _spend_and_score(anchor)
+        for (name, anchor), spend in zip(found.items(), (0.0, total), strict=True)
+    }
+
+
+def _spend_and_score(anchor: dict[str, Any]) -> dict[str, Any]:
+    return {"spend": plain(anchor["spend"]), "score": plain(anchor["score"])}
 
 
 def _point_of_search(point: dict[str, Any]) -> dict[str, Any]:

@@ -182,9 +182,17 @@ class ChosenModelMixin:
         return self._chosen().classes_
 
     def _repr_html_inner(self) -> str:
-        """Return scikit-learn's diagram, followed by the outline of the chosen model."""
+        """Return scikit-learn's diagram, then the promise, the picture of the points, and the outline of the model."""
         diagram = super()._repr_html_inner()  # type: ignore[misc]
-        return diagram + (self.outline()._repr_html_() if hasattr(self, "best_estimator_") else "")
+        if not hasattr(self, "frontier_"):
+            return diagram
+        from thrifty.plots.search_picture import search_picture  # matplotlib is not needed for a search
+
+        picture = search_picture(self)
+        if not hasattr(self, "best_estimator_"):
+            return diagram + picture
+        promise, outline = self.promise_._repr_html_(), self.outline()._repr_html_()  # type: ignore[attr-defined]
+        return diagram + promise + picture + outline
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**options)  # type: ignore[misc]

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+DROPPED = "dropped"  # the beginning of a note
+MIN_GAIN = 5e-4  # a difference of scores that three decimals show
 Point = Mapping[str, Any]
 SAME_FOR_ALL = ("l1", "static")  # methods that buy the same columns for every row
 
@@ -18,15 +20,14 @@ def succeeded(points: Iterable[Point]) -> list[Point]:
     ]
 
 
-def is_complete(point: Point, points: Sequence[Point]) -> bool:
-    """Tell whether a point was measured on as many folds and rows as any point; others were dropped before."""
-    return all(point.get(name) == max(each.get(name) or 0 for each in points) for name in _sizes(points))
+def is_complete(point: Point) -> bool:
+    """Tell whether a point was measured on all folds; only such points have a bound on their spend."""
+    return _is_number(point["spend_bound"])
 
 
 def complete(points: Sequence[Point]) -> list[Point]:
-    """Return the points that succeeded and were measured on all folds and rows."""
-    measured = succeeded(points)
-    return [point for point in measured if is_complete(point, measured)]
+    """Return the points that succeeded and were measured on all folds."""
+    return [point for point in succeeded(points) if is_complete(point)]
 
 
 def best_same_for_all(points: Sequence[Point], spend: float) -> Point | None:
@@ -35,7 +36,7 @@ def best_same_for_all(points: Sequence[Point], spend: float) -> Point | None:
     Examples
     --------
     >>> line = {"error": "", "method": "l1"}
-    >>> points = [{**line, "spend": 1.0, "score": 0.7}, {**line, "spend": 3.0, "score": 0.9}]
+    >>> points = [{**line, "spend": x, "spend_bound": x, "score": y} for x, y in ((1.0, 0.7), (3.0, 0.9))]
     >>> best_same_for_all(points, 2.0)["score"]
     0.7
     """
@@ -45,7 +46,7 @@ def best_same_for_all(points: Sequence[Point], spend: float) -> Point | None:
 
 def best_beyond(points: Sequence[Point], chosen: Point) -> Point | None:
     """Return the best point that spends more than the chosen one and scores higher; None if more money buys nothing."""
-    better = [p for p in complete(points) if p["spend"] > chosen["spend"] and p["score"] > chosen["score"]]
+    better = [p for p in complete(points) if p["spend"] > chosen["spend"] and p["score"] > chosen["score"] + MIN_GAIN]
     return max(better, key=lambda point: (point["score"], -point["spend"]), default=None)
 
 
@@ -55,16 +56,16 @@ def best_of_all(points: Sequence[Point]) -> Point | None:
 
 
 def notes(points: Sequence[Point]) -> list[tuple[str, list[str], int]]:
-    """Return each note about points that do not compete: the note, the methods, and the number of points."""
+    """Return each note about points: the note, the methods, and the number of points.
+
+    Notes of points that were dropped are shortened to when that was. Their reasons differ from point to point.
+    """
     found: dict[str, list[str]] = {}
     for point in points:
         if note := point.get("note"):
-            found.setdefault(note, []).append(point["method"])
+            kind = note.split(":")[0] if note.startswith(DROPPED) else note
+            found.setdefault(kind, []).append(point["method"])
     return [(note, list(dict.fromkeys(methods)), len(methods)) for note, methods in found.items()]
-
-
-def _sizes(points: Sequence[Point]) -> list[str]:
-    return [name for name in ("n_folds", "n_rows") if any(each.get(name) for each in points)]
 
 
 def _is_number(value: Any) -> bool:

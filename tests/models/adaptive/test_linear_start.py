@@ -78,3 +78,19 @@ def test_held_out_rows_decide_about_the_start():
         assert all(each.predictor.is_linear[0] == decided[0].is_linear for each in predictors)
         final = fit_predictor(rows, decided, np.array([5.0]))
         assert final.is_linear[0] == decided[0].is_linear
+
+
+def test_a_phase_with_several_bags_is_the_mean_of_their_ensembles():
+    plan = Plan(6, 0.1, Limits(None, 4, 20.0, 5.0))
+    rows = training_rows(X, TARGETS[2])
+    bags = [MaskedCopies(np.repeat(ROW, 2), np.random.default_rng(k).random((2 * N, 4)) < 0.7) for k in range(3)]
+    predictors, decided = fit_predictors(rows, [Phase(bags, 4, plan._replace(patience=6))])
+    assert decided[0].bags is bags
+    assert decided[0].is_linear  # decided with the first bag alone
+    assert all(each.predictor.is_linear[0] for each in predictors)
+    alone = [fit_predictor(rows, [Phase([bag], 4, plan, False)], np.array([6.0])) for bag in bags]
+    together = fit_predictor(rows, [Phase(bags, 4, plan, False)], np.array([6.0]))
+    assert together.forest.n_trees == sum(each.forest.n_trees for each in alone)
+    outputs = [each.forest.outputs(X).sum(axis=1) for each in (*alone, together)]
+    assert np.corrcoef(np.mean(outputs[:3], axis=0), outputs[3])[0, 1] > 0.95
+    assert np.std(outputs[3]) == pytest.approx(np.std(np.mean(outputs[:3], axis=0)), rel=0.2)

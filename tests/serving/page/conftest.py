@@ -1,40 +1,22 @@
 """Models to serve, services that serve them, and a real browser that opens their pages."""
 
-import os
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
 
+from browsers import launched
 from serving.page.served_models import N_FITTED, fitted_models, mixed_columns
 from serving.page.services import Service
 from serving.page.visits import Visit
 from thrifty import save
 from thrifty.datasets import load_heart
 
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 
 @pytest.fixture(scope="module")
 def browser():
     """Return a browser. Its event loop ends with the module, because other tests start their own loops."""
-    if not CHROMIUM.exists():
-        reason = f"{CHROMIUM} is missing. Install it with: apt-get install chromium"
-        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

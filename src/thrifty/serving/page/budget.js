@@ -104,7 +104,17 @@ export function budgetSentence(curve, budget) {
     point.spend > 0
       ? `A budget of ${amount(budget, unit)} buys ${buys}, for ${amount(point.spend, unit)} per case on average.`
       : `A budget of ${amount(budget, unit)} buys no tests. That gives ${buys}.`;
-  return [first, ...comparisons(curve, point)].join(" ");
+  return [first, sameForAll(curve, point), ...comparisons(curve, point)].filter(Boolean).join(" ");
+}
+
+const SAME_FOR_ALL = ["l1", "static"]; // methods that buy the same tests for every case
+
+/** Tell what the same tests for every case give, for at most the cost of a point. */
+function sameForAll({ frontier }, point) {
+  const same = frontier.points.filter((each) => SAME_FOR_ALL.includes(each.method) && each.spend <= point.spend);
+  if (!same.length || !(point.spend > 0)) return "";
+  const best = Math.max(...same.map((each) => each.score));
+  return `The same tests for every case would give ${scoreText(best, frontier.scoring)}.`;
 }
 
 /** Compare a point with the two ends of the curve: buying nothing, and buying everything. */

@@ -1,0 +1,60 @@
+"""What a search says about the value of money: the anchors, the same columns for everyone, and what more money buys."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from thrifty.costs.amounts import amount
+from thrifty.tuning.comparisons import best_beyond, best_of_all, best_same_for_all, notes
+
+MAX_METHODS = 4  # in a sentence
+
+
+def worth_sentences(
+    points: Sequence[Mapping[str, Any]],
+    anchors: Mapping[str, Mapping[str, Any]] | None,
+    chosen: Mapping[str, Any] | None,
+    unit: str,
+) -> Iterator[str]:
+    """Yield sentences that compare the chosen point, or else the best one, with what less and more money buy."""
+    yield from anchor_sentences(anchors or {}, unit)
+    point = chosen or best_of_all(points)
+    if point is None:
+        return
+    if static := best_same_for_all(points, point["spend"]):
+        found = f"{static['score']:.3f}, for {amount(static['spend'], unit)} ({static['method']})"
+        yield f"The same columns for every row score at best {found}, within this spend."
+    yield more_money(points, point, unit)
+
+
+def anchor_sentences(anchors: Mapping[str, Mapping[str, Any]], unit: str) -> Iterator[str]:
+    """Yield what the constant answer scores for nothing, and what everything for everyone scores."""
+    known = {name: each for name, each in anchors.items() if _is_known(each)}
+    if "constant" in known:
+        yield f"The constant answer scores {known['constant']['score']:.3f} for nothing."
+    if "everything" in known:
+        spend = amount(known["everything"]["spend"], unit)
+        yield f"Everything for everyone scores {known['everything']['score']:.3f} for {spend} a row."
+
+
+def more_money(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any], unit: str) -> str:
+    """Return what the best score costs that is higher than that of a point, or that there is none."""
+    better = best_beyond(points, point)
+    if better is None:
+        return f"No point that was measured above {amount(point['spend'], unit)} scores higher."
+    return (
+        f"More money buys more: the best score that was measured is {better['score']:.3f}, for "
+        f"{amount(better['spend'], unit)} a row ({better['method']})."
+    )
+
+
+def note_sentences(points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield which points do not compete, and why."""
+    for note, methods, count in notes(points):
+        others = f" and {len(methods) - MAX_METHODS} more" if len(methods) > MAX_METHODS else ""
+        named = ", ".join(methods[:MAX_METHODS]) + others
+        yield f"{count:,} point{'s' * (count != 1)} of {named}: {note.rstrip('.')}."
+
+
+def _is_known(anchor: Mapping[str, Any]) -> bool:
+    score = anchor.get("score")
+    return score is not None and score == score  # not NaN
