@@ -27,7 +27,7 @@ LIGHT = ThriftyClassifier(n_estimators=10, n_rounds=0, random_state=0)
     ("estimator", "setting", "knob"),
     [
         (LIGHT, {"cost_weight": 1e-3}, "cost_weight"),
-        (TruncatedClassifier(), {"cap": 200.0}, "cap"),
+        (TruncatedClassifier(), {"cap": 330.0}, "cap"),
     ],
 )
 def test_the_knob_is_moved_until_the_spend_is_within_the_budget(problem, estimator, setting, knob):
