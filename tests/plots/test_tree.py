@@ -2,6 +2,7 @@ import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
@@ -199,3 +200,25 @@ def test_cards_of_a_fitted_tree_agree_with_acquire():
 def test_a_model_that_is_not_fitted_is_rejected():
     with pytest.raises(NotFittedError, match="This ASTCClassifier instance is not fitted yet"):
         TreeDisplay.from_estimator(thrifty.ASTCClassifier(), np.zeros((2, 3)))
+
+
+def test_a_model_that_is_not_a_tree_is_refused():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    forest = thrifty.GreedyMiserClassifier(n_estimators=2).fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="GreedyMiserClassifier, which is not a tree of linear nodes"):
+        TreeDisplay.from_estimator(forest, X)
+
+
+def test_a_tree_in_a_table_model_names_raw_columns_once():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"size": random.normal(size=200), "town": random.choice(["Bern", "Ulm", "Graz"], 200)})
+    y = (X["town"] == "Ulm") | (X["size"] > 1)
+    tree = thrifty.TableModel(thrifty.ASTCClassifier(max_depth=3, node_budget=[1, 1, 9], overflow="skip")).fit(X, y)
+    cards = TreeDisplay.from_estimator(tree, X, y, ax=Figure().subplots()).cards
+    for card in cards:
+        above, node = [], card
+        while node.parent >= 0:
+            node = cards[node.parent]
+            above += node.buys
+        assert not set(above) & set(card.buys)
+    assert {name for card in cards for name in card.buys} <= {"size", "town"}

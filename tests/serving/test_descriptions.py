@@ -62,6 +62,8 @@ def test_a_model_from_a_search_shows_what_the_search_found(tmp_path, heart):
     assert (model["budget"], model["promise"]["cap"]) == (40, 150)
     assert len(told["points"]) == len(search.frontier_)
     assert sum(point["kept"] for point in told["points"]) == (~search.frontier_["dominated"]).sum()
+    for name, anchor in (("nothing", "constant"), ("everything", "everything")):
+        assert told["anchors"][name] == search.anchors_.loc[anchor, ["spend", "score"]].to_dict()
 
 
 def test_health(on_tree):
