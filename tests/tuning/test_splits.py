@@ -88,8 +88,8 @@ def test_pairs_of_positions_may_be_any_iterable_and_are_translated_to_drawn_rows
     [
         ([], "cv has 0 folds; expected at least 2"),
         ([([0, 1], [2])], "cv has 1 folds"),
-        ([3, 4], "cv has 3; expected a whole number of at least 2, a splitter, or pairs"),
-        ([([0, 1], [100]), ([0], [1])], "of 100 rows; expected whole numbers from 0"),
+        ([3, 4], "fold 0 of cv is 3; expected a whole number of at least 2, a splitter, or pairs"),
+        ([([0, 1], [100]), ([0], [1])], "the position 100; expected whole numbers from 0 to 99"),
         ([([0.5], [1]), ([0], [1])], "expected whole numbers from 0"),
         ([([], [1]), ([0], [1])], "fold 0 of cv has 0 rows to fit and 1 held-out rows"),
         ([([0], [1]), ([0, 1], [1])], "fold 1 of cv has rows that are both fitted and held out"),
@@ -98,3 +98,25 @@ def test_pairs_of_positions_may_be_any_iterable_and_are_translated_to_drawn_rows
 def test_pairs_that_are_not_folds_are_refused(pairs, says):
     with pytest.raises(ValueError, match=says):
         folds_of(Rows(X, Y), pairs, **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        (np.arange(50, 101), "has the position 100; expected whole numbers from 0 to 99"),
+        (-np.arange(1, 50), "has the position -1; expected"),
+        (np.arange(50.0, 100.0), "has array.*; expected whole numbers"),
+        (np.arange(100) >= 50, "has array.*; expected whole numbers"),
+    ],
+)
+def test_wrong_positions_are_told_in_one_short_line(held, told):
+    with pytest.raises(ValueError, match=rf"^BudgetSearchCV: fold 0 of cv {told}") as error:
+        folds_of(Rows(X, Y), [(np.arange(50), held), (np.arange(50), held)], **OPTIONS)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 200
+
+
+def test_what_is_not_a_pair_of_positions_is_told_in_one_short_line():
+    with pytest.raises(ValueError, match=r"^BudgetSearchCV: fold 0 of cv is .*; expected a whole number") as error:
+        folds_of(Rows(X, Y), [(np.arange(50),) * 3], **OPTIONS)
+    assert len(str(error.value)) < 250

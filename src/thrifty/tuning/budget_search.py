@@ -374,8 +374,6 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
             With its promise.
         """
         check_is_fitted(self)
-        for name, value in (("budget", budget), ("cap", 0.0 if cap is None else cap)):
-            self._refuse_unless(is_number(value, 0), name, value, "a finite number of at least 0")
         data = getattr(self, "_data", None)
         if data is None:
             raise ValueError(
@@ -400,8 +398,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
             value = getattr(self, name)
             check(name, value is None or is_number(value, 0), "a finite number of at least 0, or None")
         check("confidence", is_number(self.confidence) and 0 < self.confidence < 1, "a share between 0 and 1")
-        is_iterable = isinstance(self.cv, Iterable) and not isinstance(self.cv, str)
-        check("cv", is_whole(self.cv, 2) or hasattr(self.cv, "split") or is_iterable, f"{CV}")
+        is_splitter = hasattr(self.cv, "split") or isinstance(self.cv, Iterable)
+        check("cv", is_whole(self.cv, 2) or (is_splitter and not isinstance(self.cv, str)), CV)
         valid = self.time_limit is None or (is_number(self.time_limit, 0) and self.time_limit > 0)
         check("time_limit", valid, "a number of seconds above 0, or None")
         check("keep_best", is_flag(self.keep_best), "True or False")

@@ -28,6 +28,19 @@ def curve_of(method: str, setting: Setting) -> str:
     return repr([*fixed, len(setting[knob]) if knob and isinstance(setting[knob], list) else 0])
 
 
+def allowance(setting: Setting) -> list[float]:
+    """Return the knob of a setting in numbers that rise with the spend; empty if it has no knob.
+
+    >>> allowance({"cost_weight": 0.1}), allowance({"max_depth": 2, "node_budget": [4.0, 8.0]})
+    ([-0.1], [4.0, 8.0])
+    """
+    knob = knob_of(setting)
+    if knob is None:
+        return []
+    values = setting[knob] if isinstance(setting[knob], Sequence) else [setting[knob]]
+    return [KNOBS[knob] * each for each in values]
+
+
 def between(first: Setting, second: Setting) -> Setting | None:
     """Return the setting between two of one curve, with the geometric mean of the knobs.
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from thrifty.costs import CostModel, ErrorCosts
 from thrifty.metrics.scoring import TOTAL_COST
+from thrifty.models.parameters import is_number
 from thrifty.models.promise import Promise
 from thrifty.models.rows import Rows
 from thrifty.models.tables.encoder import TableEncoder
@@ -121,15 +122,13 @@ def places_of(table: pd.DataFrame, estimators: Mapping[str, Any]) -> list[tuple[
     ValueError
         If a method of the table is not among the estimators.
     """
-    places: dict[int, tuple[Sweep, int]] = {}
+    places: dict[tuple[str, str], tuple[Sweep, int]] = {}
     for name, lines in table.groupby("method", sort=False):
         if name not in estimators:
             raise ValueError(f"the frontier has points of {name!r}, which is not a method with a name. Search again.")
-        settings = lines["parameters"].tolist()
-        position = {repr(setting): line for setting, line in zip(settings, lines.index, strict=True)}
-        for batch in Sweep(str(name), estimators[str(name)], tuple(settings)).batches():
-            places |= {position[repr(setting)]: (batch, k) for k, setting in enumerate(batch.settings)}
-    return [places[line] for line in table.index]
+        for batch in Sweep(str(name), estimators[str(name)], tuple(lines["parameters"])).batches():
+            places |= {(str(name), repr(setting)): (batch, k) for k, setting in enumerate(batch.settings)}
+    return [places[name, repr(setting)] for name, setting in zip(table["method"], table["parameters"], strict=True)]
 
 
 def model_for_budget(
@@ -199,5 +198,8 @@ def _measured_again(place: tuple[Sweep, int], fitted: Fitted, folds: Folds, term
 
 
 def with_limits(terms: Terms, budget: float, cap: float | None) -> Terms:
-    """Return the terms with another budget, and the smaller one of two caps."""
+    """Return the terms with another budget, and the smaller one of two caps; raise ValueError if one is not valid."""
+    for name, value in (("budget", budget), ("cap", 0.0 if cap is None else cap)):
+        if not is_number(value, 0):
+            raise ValueError(f"BudgetSearchCV: {name} is {value!r}; expected a finite number of at least 0.")
     return replace(terms, budget=budget, cap=min((each for each in (cap, terms.cap) if each is not None), default=None))

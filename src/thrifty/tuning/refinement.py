@@ -5,11 +5,12 @@ A curve is refined as long as its score still rises at the budget, and the large
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from thrifty.metrics.scoring import TOTAL_COST
-from thrifty.tuning.knobs import FREE, Setting, between, cheaper, knob_of
+from thrifty.tuning.knobs import FREE, Setting, allowance, between, cheaper, knob_of
 from thrifty.tuning.scouting import Curve, curves, noise
 from thrifty.tuning.survey import Point, Survey
 from thrifty.tuning.sweep import Sweep
@@ -58,13 +59,18 @@ def _proposal(curve: Curve, bound: Bound, budget: float) -> Setting | None:
     beyond = [point for point in curve.points if bounds[point] > budget]
     if not beyond or len(curve.points) < 2 or _is_dense(curve):
         return None
-    above = min(beyond, key=lambda point: (bounds[point], point.trial.mean("spend", point.k)))
+
+    def amounts(point: Point) -> tuple[Any, ...]:  # of models that spend the same, the knob tells which is closer
+        return bounds[point], point.trial.mean("spend", point.k), allowance(point.setting)
+
+    above = min(beyond, key=amounts)
     if not within:
         return cheaper(above.setting, FIRST_STEP)
-    below = max(within, key=lambda point: (bounds[point], point.trial.mean("spend", point.k)))
+    below = max(within, key=amounts)
     best = max(point.trial.mean("score", point.k) for point in within)
     rises = above.trial.mean("score", above.k) > best
-    return between(below.setting, above.setting) if rises and bounds[below] < CLOSE * budget else None
+    middle = between(below.setting, above.setting) if rises and bounds[below] < CLOSE * budget else None
+    return None if middle in [point.setting for point in curve.points] else middle
 
 
 def _is_dense(curve: Curve) -> bool:

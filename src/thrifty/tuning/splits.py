@@ -3,6 +3,7 @@
 Queries and groups are never divided. Classes are stratified if each has enough rows.
 """
 
+import reprlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -110,8 +111,8 @@ def _checked(pairs: Iterable[Any], n_rows: int) -> list[Fold]:
     folds: list[Fold] = []
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ValueError(f"BudgetSearchCV: cv has {pair!r}; expected {CV}.")
-        kept, held = (np.asarray(each) for each in pair)
+            raise ValueError(f"BudgetSearchCV: fold {len(folds)} of cv is {_shortened(pair)}; expected {CV}.")
+        kept, held = (_checked_positions(part, n_rows, len(folds)) for part in pair)
         place = f"BudgetSearchCV: fold {len(folds)} of cv"
         if not len(kept) or not len(held):
             raise ValueError(
@@ -129,6 +130,20 @@ def _checked(pairs: Iterable[Any], n_rows: int) -> list[Fold]:
     if len(folds) < 2:
         raise ValueError(f"BudgetSearchCV: cv has {len(folds)} folds; expected at least 2.")
     return folds
+
+
+def _checked_positions(part: Any, n_rows: int, fold: int) -> np.ndarray:
+    positions = np.asarray(part)
+    expected = f"whole numbers from 0 to {n_rows - 1}, the positions of rows"
+    if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
+        raise ValueError(f"BudgetSearchCV: fold {fold} of cv has {_shortened(part)}; expected {expected}.")
+    for unknown in positions[(positions < 0) | (positions >= n_rows)][:1].tolist():
+        raise ValueError(f"BudgetSearchCV: fold {fold} of cv has the position {unknown}; expected {expected}.")
+    return positions
+
+
+def _shortened(value: Any) -> str:
+    return " ".join(reprlib.repr(value).split())
 
 
 def checked_groups(groups: Any, rows: Rows) -> np.ndarray | None:

@@ -14,7 +14,7 @@ from thrifty.models.tables.preparation import learned_encoder
 from thrifty.models.tables.table_model import TableModel
 from thrifty.tuning.cross_validation import Folds
 from thrifty.tuning.methods import METHODS
-from thrifty.tuning.other_budgets import Terms, model_for_budget, places_of
+from thrifty.tuning.other_budgets import Terms, model_for_budget, places_of, with_limits
 from thrifty.tuning.problem import Task
 from thrifty.tuning.splits import folds_of
 
@@ -102,7 +102,7 @@ class StoredSearch:
         -------
         StoredSearch
         """
-        terms, stored = self._terms(rows, budget, cap), self.best_estimator_
+        terms, stored = with_limits(self._terms(rows), budget, cap), self.best_estimator_
         kinds = {field.name: field.kind for field in stored.encoder_.fields_}
         whole = terms.problem(rows, learned_encoder(rows, terms.costs, kinds, owner="thrifty refit"))
         table = self._known_points()
@@ -114,15 +114,15 @@ class StoredSearch:
         model, _ = model_for_budget(stored, whole, terms, table, places, folds)
         return replace(self, best_estimator_=model)
 
-    def _terms(self, rows: Rows, budget: float, cap: float | None) -> Terms:
+    def _terms(self, rows: Rows) -> Terms:
         promise, stored = self.promise_, self.best_estimator_
         kind = "classification" if is_classifier(stored) else "regression" if rows.qid is None else "ranking"
         return Terms(
             costs=stored.cost_model_,
             kinds=stored.kinds,
             task=Task.of(rows.y, rows.qid, kind),
-            budget=budget,
-            cap=min((each for each in (cap, promise.cap) if each is not None), default=None),
+            budget=promise.budget,
+            cap=promise.cap,
             scoring=promise.scoring,
             confidence=promise.confidence,
             error_costs=getattr(stored, "error_costs", None),

@@ -1,0 +1,34 @@
+"""Another budget from a frontier that was measured before."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from thrifty import BudgetSearchCV, CostWeightedL1Classifier
+from thrifty.models.rows import Rows
+from thrifty.tuning.other_budgets import places_of
+from thrifty.tuning.stored_search import StoredSearch
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 3))
+Y = X[:, 0] + X[:, 1] > 0
+
+
+@pytest.fixture(scope="module")
+def search():
+    return BudgetSearchCV(["l1"], budget=2, costs=[1, 1, 2], cv=2).fit(X, Y)
+
+
+def test_a_setting_that_is_listed_twice_has_a_place_for_each():
+    table = pd.DataFrame({"method": ["l1"] * 3, "parameters": [{"cost_weight": each} for each in (0.1, 0.2, 0.1)]})
+    places = places_of(table, {"l1": CostWeightedL1Classifier()})
+    assert [batch.settings[k]["cost_weight"] for batch, k in places] == [0.1, 0.2, 0.1]
+
+
+@pytest.mark.parametrize("limits", [{"budget": -1}, {"budget": np.nan}, {"budget": 1, "cap": -1}])
+def test_limits_that_are_not_valid_are_refused(search, limits):
+    stored = StoredSearch(search.best_estimator_, search.frontier_, search.anchors_)
+    with pytest.raises(ValueError, match=r"BudgetSearchCV: (budget|cap) is .*; expected a finite number of at least 0"):
+        search.at_budget(**limits)
+    with pytest.raises(ValueError, match=r"BudgetSearchCV: (budget|cap) is .*; expected a finite number of at least 0"):
+        stored.at_budget(Rows(X, Y), **limits)
