@@ -119,11 +119,6 @@ def _checked(pairs: Iterable[Any], n_rows: int) -> list[Fold]:
                 f"{place} has {len(kept)} rows to fit and {len(held)} held-out rows. Pass larger parts, or "
                 "max_rows=None."
             )
-        for part in (kept, held):
-            if part.ndim != 1 or part.dtype.kind not in "iu" or not 0 <= part.min() <= part.max() < n_rows:
-                raise ValueError(
-                    f"BudgetSearchCV: cv has positions {part!r} of {n_rows} rows; expected whole numbers from 0."
-                )
         if np.intersect1d(kept, held).size:
             raise ValueError(f"{place} has rows that are both fitted and held out. Hold out other rows.")
         folds.append((kept, held))
