@@ -164,6 +164,8 @@ def bad_tables(tables, heart):
         (["two.csv"], "it has 'diagnosis', 'visit'. Pass --target"),
         (["heart.csv", "--cap", "-1"], "--cap is -1"),
         (["heart.csv", "--scoring", "best"], "--scoring is 'best'"),
+        (["heart.csv", "--scoring", "r2"], "--scoring is 'r2', which compares numbers"),
+        (["heart.csv", "--scoring", "total_cost"], "--scoring is 'total_cost', but the model was fitted without"),
         (["heart.csv", "--scoring", "ndcg@5"], "Pass the column with the queries"),
         (["heart.csv", "--html", "page.txt"], "--html is 'page.txt'"),
         (["heart.csv", "--qid", "visit"], "--qid is 'visit'"),

@@ -144,3 +144,20 @@ def test_missing_numbers_are_refused():
     model = GreedyMiserRegressor(n_estimators=2).fit(data.X, data.y)
     with pytest.raises(ValueError, match="not a finite number"):
         evaluate(model, data.X, np.where(np.arange(50) == 3, np.nan, 1.0))
+
+
+def test_a_score_that_does_not_fit_what_the_model_predicts_is_refused(heart, tree, held_out):
+    for scoring, says in (
+        ("r2", "compares numbers, but the targets are classes"),
+        ("total_cost", "without error costs"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            evaluate(tree, *held_out, scoring=scoring)
+    numbers = GreedyMiserRegressor(n_estimators=2).fit(heart.X, heart.X["age"])
+    with pytest.raises(ValueError, match="compares classes, but the targets are numbers"):
+        evaluate(numbers, heart.X, heart.X["age"], scoring="roc_auc")
+
+
+def test_a_score_that_one_row_does_not_define_is_nan_without_a_warning(tree, held_out):
+    X, y = held_out
+    assert math.isnan(evaluate(tree, X[:1], y[:1], scoring="roc_auc").score.value)

@@ -72,7 +72,7 @@ def case_costs(scoring: Any, promise: Mapping[str, Any] | None, anchors: Any) ->
     if scoring != TOTAL_COST or promise is None or anchors is None:
         return None
     lines = {**anchors, "model": promise}
-    return {name: CaseCost(lines[name]["spend"], -lines[name]["score"] - lines[name]["spend"]) for name in NAMES}
+    return {name: CaseCost(lines[name]["spend"], 0.0 - lines[name]["score"] - lines[name]["spend"]) for name in NAMES}
 
 
 def print_case_costs(costs: Mapping[str, CaseCost], unit: str) -> None:

@@ -58,13 +58,10 @@ def evaluation_of(
     from thrifty.cli.labelled_rows import read_labelled
     from thrifty.cli.words import rows_counted_by
     from thrifty.evaluation.evaluation import Evaluation
-    from thrifty.evaluation.recorded_rows import RecordedRows, error_costs_of
-    from thrifty.metrics.scoring import scorer_of
+    from thrifty.evaluation.recorded_rows import RecordedRows, scoring_of
 
     if scoring is not None:
-        scorer_of(
-            scoring, error_costs_of(loaded.model)
-        )  # raises ValueError if there is no such score, before the table is read
+        scoring = scoring_of(loaded.model, scoring, qid)  # raises ValueError before the table is read
     parts = []
     for chunk in read_labelled(rows, loaded, target, qid, description="evaluating"):
         with rows_counted_by(lambda row, first=chunk.first: first + row + 1, str(rows)):  # type: ignore[misc]

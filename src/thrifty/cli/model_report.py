@@ -14,7 +14,7 @@ from thrifty.cli.labelled_rows import read_labelled
 from thrifty.cli.loaded_model import LoadedModel
 from thrifty.cli.search_report import promise_sentences
 from thrifty.cli.terminal import console, plain_table, print_json
-from thrifty.cli.words import printable
+from thrifty.cli.words import plural, printable
 from thrifty.costs.amounts import amount
 from thrifty.evaluation.purchases import PurchaseCounter
 from thrifty.evaluation.recorded_rows import default_scoring
@@ -136,7 +136,9 @@ def _print_purchases(out: Any, loaded: LoadedModel, purchases: Purchases) -> Non
         table.add_row(f"{record['share']:.1%}", loaded.amount(record["spend"]), bought)
     out.print(table)
     rest = f" {len(records) - MAX_SETS} less frequent sets are not listed." if len(records) > MAX_SETS else ""
-    out.print(f"{len(purchases.exits):,} rows spend {loaded.amount(purchases.mean_spend)} on average.{rest}")
+    n_rows = len(purchases.exits)
+    spend = f"{plural(n_rows, 'row')} {'spends' if n_rows == 1 else 'spend'} {loaded.amount(purchases.mean_spend)}"
+    out.print(f"{spend} on average.{rest}")
     _print_earned(out, loaded, purchases)
 
 
@@ -146,15 +148,17 @@ def _print_earned(out: Any, loaded: LoadedModel, purchases: Purchases) -> None:
     if scored:
         table.add_column(f"loss of {score_name(purchases.scoring)}", justify="right")
     earned = purchases.earned
-    for name, line in earned[earned["bought"] > 0].iterrows():
+    bought = earned[earned["bought"] > 0]
+    for name, line in bought.iterrows():
         loss = [f"{line['loss']:.3f} ± {line['loss_error']:.3f}"] if scored else []
         table.add_row(
             _with_columns(name, line["columns"]), f"{line['bought']:.1%}", loaded.amount(line["spend"]), *loss
         )
-    out.print(table)
+    if len(bought):
+        out.print(table)
     if unused := earned.index[earned["bought"] == 0].tolist():
         out.print(f"No row buys {', '.join(unused)}.")
-    if scored:
+    if scored and len(bought):
         out.print(
             "The loss is what the score falls by (± its standard error) if the column or bundle is not to be had."
         )

@@ -190,7 +190,7 @@ def evaluate(
     >>> evaluate(model, heart.X[200:], heart.y[200:]).n_rows
     70
     """
-    scoring = scoring_of(model, scoring)
+    scoring = scoring_of(model, scoring, qid)
     model = getattr(model, "best_estimator_", model)
     return Evaluation.of(model, RecordedRows.of(model, X, y, cap, qid), scoring=scoring, cap=cap)
 

@@ -68,7 +68,7 @@ def purchases(
     age   (age,)     1.0    1.0
     sex   (sex,)     1.0    1.0
     """
-    scoring = scoring_of(model, scoring)
+    scoring = scoring_of(model, scoring, qid)
     counter = PurchaseCounter(getattr(model, "best_estimator_", model), cap=cap)
     counter.add(X, y, qid)
     return counter.table(scoring)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
+from sklearn.exceptions import UndefinedMetricWarning
 
 from thrifty.costs.error_costs import ErrorCosts
-from thrifty.metrics.scoring import query_metric, scorer_of
+from thrifty.metrics.scoring import TOTAL_COST, query_metric, scorer_of, scoring_for
 from thrifty.models.acquisition import Acquisition
 from thrifty.tuning.recorded_predictions import RecordedPredictions
 
@@ -79,12 +81,14 @@ class RecordedRows:
         return np.arange(len(self)) if self.qid is None else np.unique(self.qid, return_inverse=True)[1]
 
     def scored(self, model: Any, scoring: Any) -> float:
-        """Return the score of the predictions."""
+        """Return the score of the predictions; NaN if it is not defined for so few rows or classes."""
         made = Acquisition(self.prediction, self.score, _not_kept, self.spend, self.exit, model.cost_model_)
         by_query = query_metric(scoring) is not None
         y = (self.y == model.classes_[1]).astype(int) if by_query and is_classifier(model) else self.y
         scorer = scorer_of(scoring, error_costs_of(model))
-        return scorer(RecordedPredictions(model, made), self.spend[:, None], y, self.qid)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)
+            return scorer(RecordedPredictions(model, made), self.spend[:, None], y, self.qid)
 
 
 def checked_targets(model: Any, y: Any) -> np.ndarray:
@@ -100,12 +104,29 @@ def checked_targets(model: Any, y: Any) -> np.ndarray:
     return targets
 
 
-def scoring_of(model: Any, given: Any) -> Any:
-    """Return the scoring that the user gave, or else that of a search; None if the chosen model cannot be scored so."""
+def scoring_of(model: Any, given: Any, qid: Any = None) -> Any:
+    """Return the scoring that the user gave, or else that of a search; None if the chosen model cannot be scored so.
+
+    Raises
+    ------
+    ValueError
+        If the scoring that the user gave cannot score what the model predicts.
+    """
+    chosen = getattr(model, "best_estimator_", model)
     if given is not None:
-        return given
-    own, chosen = getattr(model, "scoring_", None), getattr(model, "best_estimator_", model)
+        return _checked_scoring(chosen, given, qid)
+    own = getattr(model, "scoring_", None)
     return own if callable(own) or (own is not None and _is_known(own, error_costs_of(chosen))) else None
+
+
+def _checked_scoring(model: Any, scoring: Any, qid: Any) -> Any:
+    error_costs, has_classes = error_costs_of(model), is_classifier(model)
+    if error_costs is None and isinstance(scoring, str) and scoring == TOTAL_COST:
+        raise ValueError(
+            f"scoring is {TOTAL_COST!r}, but the model was fitted without error costs. Pass another score."
+        )
+    targets = model.classes_ if has_classes else np.array([0.0, 1.0])
+    return scoring_for(scoring, targets, qid, has_classes=has_classes, error_costs=error_costs)
 
 
 def default_scoring(model: Any, qid: Any) -> str:
