@@ -12,6 +12,7 @@ import copy
 import json
 import pickle
 from collections.abc import Callable
+from functools import lru_cache
 from inspect import Parameter, isabstract, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -188,10 +189,10 @@ def check_no_peeking(estimator: Any) -> None:
 def check_column_order_is_immaterial(estimator: Any) -> None:
     """Check that permuting columns together with their costs permutes `acquired` and changes nothing else."""
     order = np.random.default_rng(5).permutation(N_FEATURES)
-    for X, y in _problems(estimator):
-        costs = _costs()
-        plain = _with_costs(estimator, costs).fit(X, y).acquire(X)
-        permuted = _with_costs(estimator, costs.select(order)).fit(X[:, order], y).acquire(X[:, order])
+    costs = _costs().select(order)
+    for (model, X), (_, y) in zip(_fitted_without_evaluation(estimator), _problems(estimator), strict=True):
+        plain = model.acquire(X)
+        permuted = _with_costs(estimator, costs).fit(X[:, order], y).acquire(X[:, order])
         np.testing.assert_array_equal(permuted.acquired, plain.acquired[:, order])
         np.testing.assert_allclose(permuted.score, plain.score, rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(permuted.spend, plain.spend)
@@ -199,8 +200,8 @@ def check_column_order_is_immaterial(estimator: Any) -> None:
 
 def check_unit_of_cost_is_immaterial(estimator: Any) -> None:
     """Check that costs in cents, with all parameters that are amounts converted, give the same model as dollars."""
-    for X, y in _problems(estimator):
-        dollars = _with_costs(estimator, _costs()).fit(X, y).acquire(X)
+    for (model, X), (_, y) in zip(_fitted_without_evaluation(estimator), _problems(estimator), strict=True):
+        dollars = model.acquire(X)
         cents = _in_cents(_with_costs(estimator, _costs(scale=100))).fit(X, y).acquire(X)
         np.testing.assert_array_equal(cents.acquired, dollars.acquired)
         np.testing.assert_allclose(cents.score, dollars.score, rtol=1e-9, atol=1e-9)
@@ -252,8 +253,8 @@ def check_files_agree(estimator: Any) -> None:
 
 def check_seed_decides(estimator: Any) -> None:
     """Check that two fits with the same random state give exactly the same scores and spends."""
-    for X, y in _problems(estimator):
-        first, second = (_with_costs(estimator, _costs()).fit(X, y).acquire(X) for _ in range(2))
+    for (model, X), (_, y) in zip(_fitted_without_evaluation(estimator), _problems(estimator), strict=True):
+        first, second = model.acquire(X), _with_costs(estimator, _costs()).fit(X, y).acquire(X)
         np.testing.assert_array_equal(first.score, second.score)
         np.testing.assert_array_equal(first.spend, second.spend)
 
@@ -380,8 +381,24 @@ def _evaluation_costs(estimator: Any) -> bool:
 
 def _fitted(estimator: Any) -> list[tuple[Any, np.ndarray]]:
     """Return models fitted with costs and evaluation costs, each with its rows."""
-    ready = _with_costs(_with_evaluation_cost(estimator), _costs())
-    return [(clone(ready).fit(X, y), X) for X, y in _problems(estimator)]
+    return _copies_of_fitted(estimator, evaluation_costs=bool(_evaluation_parameters(estimator)))
+
+
+def _fitted_without_evaluation(estimator: Any) -> list[tuple[Any, np.ndarray]]:
+    """Return models fitted with costs, each with its rows."""
+    return _copies_of_fitted(estimator, evaluation_costs=False)
+
+
+def _copies_of_fitted(estimator: Any, evaluation_costs: bool) -> list[tuple[Any, np.ndarray]]:
+    """Return models that no other check has changed: many checks need the same fits, so each gets copies of them."""
+    return copy.deepcopy(_fitted_once(estimator, repr(estimator.get_params()), evaluation_costs))
+
+
+@lru_cache(maxsize=2)
+def _fitted_once(estimator: Any, parameters: str, evaluation_costs: bool) -> list[tuple[Any, np.ndarray]]:
+    """Fit an estimator; it is fitted again if its parameters have changed."""
+    charged = _with_evaluation_cost(estimator) if evaluation_costs else estimator
+    return [(_with_costs(charged, _costs()).fit(X, y), X) for X, y in _problems(estimator)]
 
 
 def _optional(module: str) -> Any:
