@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench slow docs clean
+.PHONY: demo test lint bench slow examples docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/ready
@@ -24,8 +24,13 @@ bench: .venv/ready
 	$(BIN)/python -m benchmarks
 
 # Run every example of the documentation and write what it prints.
-docs: .venv/ready
+examples: .venv/ready
 	$(BIN)/python -W error tests/documents.py
+
+# The documentation as a site in build/site, for a browser without a network. A warning is an error.
+docs: .venv/ready
+	$(BIN)/python -m sphinx -W --keep-going -q -E -c docs/site . build/site
+	@echo "Open build/site/index.html in a browser."
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache thrifty-demo

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n*^```text\n(.*?)^```\n)?", flags=re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n(.*?)(?=^\$ |\Z)", flags=re.DOTALL | re.MULTILINE)
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")

@@ -7,7 +7,7 @@ import pytest
 from documents import PAGES, ROOT, rerun
 
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 
 
 @every_page

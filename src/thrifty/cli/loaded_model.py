@@ -120,8 +120,10 @@ def number_distinct_rows(marks: np.ndarray) -> np.ndarray:
 
     >>> number_distinct_rows(np.array([[True, False], [False, False], [True, False]]))
     array([0, 1, 0])
+    >>> number_distinct_rows(np.asfortranarray([[True, False], [False, True]]))
+    array([0, 1])
     """
-    padded = np.pad(marks, ((0, 0), (0, -marks.shape[1] % BITS_PER_WORD)))
+    padded = np.pad(np.ascontiguousarray(marks), ((0, 0), (0, -marks.shape[1] % BITS_PER_WORD)))
     words = np.packbits(padded, axis=1).view(np.uint64)
     codes = np.zeros(len(marks), dtype=np.int64)
     for word in words.T:

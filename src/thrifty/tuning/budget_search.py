@@ -158,7 +158,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         The classes, if the chosen model is a classifier.
     n_features_in_ : int
         The number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         The names of the columns, if X has names that are all text.
 
     Notes

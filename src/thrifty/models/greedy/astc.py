@@ -263,7 +263,7 @@ class ASTCRegressor(_ASTC, BudgetedRegressor):
         The number of training rows, the date of the fit, and a fingerprint of the data.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of X. It exists only if all columns have names.
 
     References
@@ -344,7 +344,7 @@ class ASTCClassifier(_ASTC, BudgetedClassifier):
         The number of training rows, the date of the fit, and a fingerprint of the data.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of X. It exists only if all columns have names.
 
     References

@@ -178,7 +178,7 @@ class CostWeightedL1Regressor(_CostWeightedL1, BudgetedRegressor):
         The number of training rows, the date of the fit, and a fingerprint of the data.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of X. It exists only if all columns have names.
 
     References
@@ -229,7 +229,7 @@ class CostWeightedL1Classifier(_CostWeightedL1, BudgetedClassifier):
         The number of training rows, the date of the fit, and a fingerprint of the data.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of X. It exists only if all columns have names.
 
     References

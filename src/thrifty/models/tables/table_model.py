@@ -87,7 +87,7 @@ class TableModel(BudgetedEstimator):
         The classes, if `estimator` is a classifier.
     n_features_in_ : int
         The number of raw columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         The names of the raw columns, if X has names that are all text.
 
     Examples
