@@ -122,7 +122,7 @@ def added(results: Sequence[Any]) -> Any:
 
 
 def is_collection(data: Any) -> bool:
-    """Tell whether data are a Dask collection: a DataFrame, a Series or an Array whose partitions are computed later."""
+    """Tell whether data are a Dask collection: a DataFrame, a Series or an Array that is computed later."""
     return type(data).__module__.partition(".")[0] == "dask" and hasattr(data, "__dask_graph__")
 
 

@@ -48,13 +48,10 @@ class OrderStatistics:
         self._n_proposals = max(FEWEST_PROPOSALS, PROPOSALS // home.n_blocks)
         self.total = float(home.sum(_total))
 
-    def weight_to(self, value: float) -> float:
-        """Return the weight of the rows with at most this value."""
-        return float(self._home.sum(_weight_to, np.array([value]))[0])
-
-    def first_above(self, value: float) -> float:
-        """Return the smallest larger value, or infinity."""
-        return min(self._home.collect(_first_above, value))
+    def around(self, value: float) -> tuple[float, float]:
+        """Return the weight of the rows with at most this value, and the smallest larger value, or infinity."""
+        found = self._home.collect(_around, value)
+        return float(sum(weight for weight, _ in found)), min(above for _, above in found)
 
     def last_below(self, value: float) -> float:
         """Return the largest smaller value, or minus infinity."""
@@ -84,9 +81,10 @@ def _weight_to(block: Ordered, values: np.ndarray) -> np.ndarray:
     return np.where(at > 0, block.weight_to[at - 1], 0.0) if len(block.values) else np.zeros(len(values))
 
 
-def _first_above(block: Ordered, value: float) -> float:
-    at = np.searchsorted(block.values, value, side="right")
-    return float(block.values[at]) if at < len(block.values) else np.inf
+def _around(block: Ordered, value: float) -> tuple[float, float]:
+    at = int(np.searchsorted(block.values, value, side="right"))
+    following = float(block.values[at]) if at < len(block.values) else np.inf
+    return float(block.weight_to[at - 1]) if at > 0 else 0.0, following
 
 
 def _last_below(block: Ordered, value: float) -> float:

@@ -48,29 +48,36 @@ def median_split(statistics: OrderStatistics, min_side: float) -> float | None:
         weight. None if no threshold leaves enough on both sides.
     """
     median = _weighted_median(statistics)
-    if _is_edge(statistics, median, min_side):
+    if _is_edge(statistics.total, *statistics.around(median), min_side):
         return median
     at_half = statistics.first_reaching(statistics.total / 2)
-    edges = [v for v in (statistics.last_below(at_half), at_half) if _is_edge(statistics, v, min_side)]
+    around = {value: statistics.around(value) for value in (statistics.last_below(at_half), at_half)}
+    edges = [value for value in around if _is_edge(statistics.total, *around[value], min_side)]
     if not edges:
         return None
-    edge = min(edges, key=lambda value: abs(statistics.weight_to(value) - statistics.total / 2))
-    following = statistics.first_above(edge)
+    edge = min(edges, key=lambda value: abs(around[value][0] - statistics.total / 2))
+    following = around[edge][1]
     return float(min((edge + following) / 2, np.nextafter(following, -np.inf)))  # the middle may round to `following`
 
 
-def _is_edge(statistics: OrderStatistics, value: float, min_side: float) -> bool:
-    """Tell whether a threshold at a value leaves rows, and enough weight, on both sides."""
-    below = statistics.weight_to(value)
-    return below > 0 and min(below, statistics.total - below) >= min_side and statistics.first_above(value) < np.inf
+def _is_edge(total: float, below: float, following: float, min_side: float) -> bool:
+    """Tell whether a threshold leaves rows, and enough weight, on both sides.
+
+    `below` is the weight of the rows up to the threshold, and `following` the smallest value above it.
+    """
+    return below > 0 and min(below, total - below) >= min_side and following < np.inf
 
 
 def _weighted_median(statistics: OrderStatistics) -> float:
     """Return what ``np.median`` would return if each value were repeated as often as its weight says."""
     half = statistics.total / 2
     left = statistics.first_reaching(half * (1 - TIE))
-    reached = statistics.weight_to(left) >= half * (1 + TIE)
-    return (left + (left if reached else statistics.first_reaching(half * (1 + TIE)))) / 2
+    weight, following = statistics.around(left)
+    if weight >= half * (1 + TIE) or following == np.inf:
+        return left
+    if statistics.around(following)[0] < half * (1 + TIE):
+        following = statistics.first_reaching(half * (1 + TIE))
+    return (left + following) / 2
 
 
 def divide(
