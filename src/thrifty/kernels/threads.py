@@ -5,6 +5,7 @@ this is safe to call from several threads at once (a server, a joblib or Dask wo
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,8 +19,13 @@ from threadpoolctl import ThreadpoolController
 SMALLEST_BLOCK = 4096  # rows; for smaller blocks a thread costs more time than it saves
 
 
+_thread = threading.local()
+
+
 def n_threads() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of cores that this process may use; 1 inside `on_one_thread`."""
+    if getattr(_thread, "is_alone", False):
+        return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -50,6 +56,24 @@ def over_rows(work: Callable[[int, int], Any], n_rows: int, smallest: int = SMAL
 def _pool() -> ThreadPoolExecutor:
     """Return the pool, which is kept because starting threads takes longer than many of the tasks."""
     return ThreadPoolExecutor(max(1, n_threads() - 1), thread_name_prefix="thrifty")
+
+
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """Run kernels that this thread calls in this thread only, because others, such as Dask tasks, use the other cores.
+
+    Examples
+    --------
+    >>> from thrifty.kernels.threads import n_threads, on_one_thread
+    >>> with on_one_thread():
+    ...     n_threads()
+    1
+    """
+    before, _thread.is_alone = getattr(_thread, "is_alone", False), True
+    try:
+        yield
+    finally:
+        _thread.is_alone = before
 
 
 if hasattr(os, "register_at_fork"):

@@ -16,9 +16,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from thrifty.costs import CostModel
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.derived import Derivation
+from thrifty.models.homes import Here, Home, collections, is_collection
 from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.outline import Columns, Outline
-from thrifty.models.rows import Rows, as_counts, checked_queries, checked_targets
+from thrifty.models.rows import Encoder, NumberEncoder, Rows, as_counts, checked_queries, largest_target
 from thrifty.models.session import Feature, Session
 from thrifty.models.soundness import require
 from thrifty.models.training_record import Training
@@ -121,6 +122,8 @@ class BudgetedEstimator(BaseEstimator, ABC):
             With prediction, score, acquired, spend and exit of each row.
         """
         check_is_fitted(self)
+        if is_collection(X):
+            return collections().acquired(self, X, cap, qid)
         return self._acquire_checked(self._checked(X), cap, qid)
 
     def _acquire_checked(self, X: Any, cap: Any = None, qid: Any = None) -> Acquisition:
@@ -227,6 +230,8 @@ class BudgetedEstimator(BaseEstimator, ABC):
 
     def _validated(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Rows:
         """Check training data, drop rows of weight 0, and resolve the costs against the columns."""
+        if is_collection(X):
+            raise TypeError(collections().cannot_fit(type(self).__name__))
         forget_fit(self)
         X, y = validate_data(
             self,
@@ -239,25 +244,34 @@ class BudgetedEstimator(BaseEstimator, ABC):
         )
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         refuse_extreme(weight, "sample_weight", type(self).__name__, "Multiply all weights by a constant.")
-        rows = Rows(X, y, weight, checked_queries(qid, X.shape[0], type(self).__name__))
-        if not (counted := weight > 0).all():
-            rows = rows.take(counted)
-        self.cost_model_ = CostModel.resolve(
-            self.costs,
-            X.shape[1],
-            feature_names=getattr(self, "feature_names_in_", None),
-            owner=type(self).__name__,
-        )
+        rows = Rows(X, y, weight, checked_queries(qid, X.shape[0], type(self).__name__)).counted()
+        self._resolve_costs()
         self.training_ = Training.on(rows.X, rows.y)
         return Rows(rows.X, rows.y, as_counts(rows.weight), rows.qid)
 
+    def _located(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Home[Rows]:
+        """Do what `_validated` does with rows that live in this process or in Dask collections."""
+        if is_collection(X):
+            forget_fit(self)
+            return collections().located(self, X, y, sample_weight, qid)
+        return Here(self._validated(X, y, sample_weight, qid))
+
+    def _resolve_costs(self) -> None:
+        """Set `cost_model_`, aligned with the columns of X."""
+        names, owner = getattr(self, "feature_names_in_", None), type(self).__name__
+        self.cost_model_ = CostModel.resolve(self.costs, self.n_features_in_, feature_names=names, owner=owner)
+
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """Return the targets of training rows as columns of numbers (n, n_targets); a classifier sets `classes_`."""
-        return self._encoded(y)
+        return self._encoder(Here(Rows(None, y)))(y)
 
     def _encoded(self, y: np.ndarray) -> np.ndarray:
         """Return targets as columns of numbers (n, n_targets); a classifier must have `classes_`."""
-        return checked_targets(y, type(self).__name__)[:, None]
+        return self._encoder(Here(Rows(None, y)))(y)
+
+    def _encoder(self, rows: Home[Rows]) -> Encoder:
+        """Return what turns y of a block of training rows into columns of numbers; a classifier sets `classes_`."""
+        return NumberEncoder(max(rows.collect(largest_target)), type(self).__name__)
 
     def _refuse_unless(self, valid: bool, name: str, value: Any, expected: str) -> None:
         """Raise ValueError about a parameter unless its value is valid."""

@@ -1,5 +1,6 @@
 """Refusal of values that are so large or so small that sums of their squares overflow or underflow."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,12 @@ EXPECTED = f"expected 0, or between {SMALLEST:g} and {LARGEST:g}, because other 
 
 def refuse_extreme_columns(X: Any, names: Any, owner: str) -> None:
     """Raise ValueError if the largest absolute value of a column is extreme."""
-    largest = abs(X).max(axis=0).toarray().ravel() if issparse(X) else _largest_sizes(X)
+    refuse_extreme_sizes([abs(X).max(axis=0).toarray().ravel() if issparse(X) else _largest_sizes(X)], names, owner)
+
+
+def refuse_extreme_sizes(sizes: Sequence[np.ndarray], names: Any, owner: str) -> None:
+    """Raise ValueError if the largest absolute value of a column is extreme, given those of blocks of rows."""
+    largest = np.fmax.reduce(sizes)
     for column in np.flatnonzero(_is_extreme(np.nan_to_num(largest)))[:1]:
         what = f"the largest absolute value of column {names[column]!r} of X is {largest[column]:.3g}"
         raise ValueError(f"{owner}: {what}; {EXPECTED}. Scale the column.")
@@ -22,6 +28,11 @@ def refuse_extreme(values: np.ndarray, what: str, owner: str, remedy: str = "Sca
     largest = np.abs(values).max(initial=0.0)
     if _is_extreme(largest):
         raise ValueError(f"{owner}: the largest absolute value of {what} is {largest:.3g}; {EXPECTED}. {remedy}")
+
+
+def largest_sizes(rows: Any) -> np.ndarray:
+    """Return the largest absolute value of each column of a block of rows; NaN for a column without values."""
+    return _largest_sizes(rows.X) if len(rows.X) else np.full(rows.X.shape[1], np.nan)
 
 
 def _largest_sizes(X: np.ndarray) -> np.ndarray:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
+from sklearn.utils.multiclass import check_classification_targets
 
 from thrifty.models.parameters import is_number
 
+Encoder = Callable[[np.ndarray], np.ndarray]  # turns y into columns of numbers (n, n_targets)
 LARGEST_TARGET, SMALLEST_TARGET = 1e100, 1e-100  # squares of targets and their sums are then finite and not 0
 
 
@@ -48,6 +50,11 @@ class Rows:
         """Return the rows at some positions, or where a boolean mask is True."""
         y, weight, qid = (None if each is None else each[index] for each in (self.y, self.weight, self.qid))
         return Rows(_safe_indexing(self.X, index), np.asarray(y), weight, qid)
+
+    def counted(self) -> Rows:
+        """Return the rows of positive weight."""
+        is_counted = self.weight > 0
+        return self if is_counted.all() else self.take(is_counted)
 
 
 def as_counts(weight: np.ndarray) -> np.ndarray:
@@ -117,23 +124,71 @@ def checked_queries(qid: Any, n_rows: int, owner: str) -> np.ndarray | None:
     return queries
 
 
-def checked_targets(y: Any, owner: str) -> np.ndarray:
-    """Return targets as an array of floats.
+def largest_target(rows: Rows) -> float:
+    """Return the largest absolute value of the targets of a block of rows."""
+    return float(np.abs(np.asarray(rows.y, dtype=float)).max(initial=0.0))
+
+
+def distinct_classes(rows: Rows) -> np.ndarray:
+    """Return the classes of a block of rows."""
+    if len(rows.y):
+        check_classification_targets(rows.y)
+    return np.unique(rows.y)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberEncoder:
+    """Turns y into one column of floats.
+
+    Parameters
+    ----------
+    largest : float
+        The largest absolute value of y.
+    owner : str
+        Messages of errors begin with it.
 
     Raises
     ------
     ValueError
-        If squares of the targets, which every method sums, would be infinite, or would all be rounded to 0. The message
-        begins with `owner`.
+        If squares of the targets, which every method sums, would be infinite, or would all be rounded to 0.
     """
-    targets = np.asarray(y, dtype=float)
-    largest = float(np.abs(targets).max(initial=0.0))
+
+    largest: float
+    owner: str
+
+    def __post_init__(self) -> None:
+        _refuse_extreme_targets(self.largest, self.owner)
+
+    def __call__(self, y: Any) -> np.ndarray:
+        """Return y as one column."""
+        return np.asarray(y, dtype=float)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassEncoder:
+    """Turns classes into one column of +-1 if there are two classes, otherwise into one-hot columns.
+
+    Parameters
+    ----------
+    classes : ndarray
+        In ascending order.
+    """
+
+    classes: np.ndarray
+
+    def __call__(self, y: Any) -> np.ndarray:
+        """Return the columns of rows of these classes."""
+        codes = np.searchsorted(self.classes, y)
+        return 2.0 * codes[:, None] - 1.0 if len(self.classes) == 2 else np.eye(len(self.classes))[codes]
+
+
+def _refuse_extreme_targets(largest: float, owner: str) -> None:
     if largest > LARGEST_TARGET:
         limit, remedy = f"at most {LARGEST_TARGET:g}", "Divide y by a constant."
     elif 0 < largest < SMALLEST_TARGET:
         limit, remedy = f"at least {SMALLEST_TARGET:g}", "Multiply y by a constant."
     else:
-        return targets
+        return
     raise ValueError(
         f"{owner}: the largest number in y has size {largest:g}; expected {limit}, because squares of y are summed. "
         f"{remedy}"

@@ -6,10 +6,11 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.multiclass import check_classification_targets
 
 from thrifty.metrics.scoring import scorer_of
 from thrifty.models.base import BudgetedEstimator
+from thrifty.models.homes import Home, collections, is_collection
+from thrifty.models.rows import ClassEncoder, Encoder, Rows, distinct_classes
 from thrifty.models.soundness import require
 from thrifty.stored import Labels, stored
 
@@ -117,6 +118,8 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
         -------
         ndarray of shape (n, n_classes)
         """
+        if is_collection(X):
+            return collections().probabilities(self, X, cap, qid)
         return self._probabilities(self.decision_function(X, cap, qid=qid))
 
     def refuse_unsound(self) -> None:
@@ -137,23 +140,19 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
     def _n_scores(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
 
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        """Set `classes_` and return the targets: one column of +-1 for two classes, otherwise one-hot columns."""
-        check_classification_targets(y)
-        classes = np.unique(y)
+    def _encoder(self, rows: Home[Rows]) -> Encoder:
+        """Set `classes_` and return the encoder: one column of +-1 for two classes, otherwise one-hot columns."""
+        classes = np.unique(np.concatenate(rows.collect(distinct_classes)))
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in y, "
                 f"got one class: {classes.tolist()[0]!r}."
             )
         self.classes_ = classes
-        return self._encoded(y)
+        return ClassEncoder(classes)
 
     def _encoded(self, y: np.ndarray) -> np.ndarray:
-        codes = np.searchsorted(self.classes_, y)
-        if len(self.classes_) == 2:
-            return 2.0 * codes[:, None] - 1.0
-        return np.eye(len(self.classes_))[codes]
+        return ClassEncoder(self.classes_)(y)
 
 
 class BudgetedRanker(BudgetedEstimator):

@@ -50,7 +50,12 @@ class Training:
     def on(cls, X: Any, y: np.ndarray) -> Training:
         """Return the record of a fit that happens now."""
         hashed = fingerprint(X, y) if _with_fingerprint.get() else ""
-        return cls(X.shape[0], _now(), hashed)
+        return cls.now(X.shape[0], hashed)
+
+    @classmethod
+    def now(cls, n_rows: int, fingerprint: str) -> Training:
+        """Return the record of a fit that happens now, on rows with this fingerprint."""
+        return cls(n_rows, _now(), fingerprint)
 
     @classmethod
     def of_nothing(cls) -> Training:

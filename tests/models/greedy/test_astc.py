@@ -14,7 +14,10 @@ from thrifty import ASTCClassifier, ASTCRegressor, BoostedFeatureMap, CostModel
 from thrifty.datasets import load_heart, make_ltr, make_quadrants
 from thrifty.metrics import cost_curve
 from thrifty.models.greedy.astc import growth_rules
+from thrifty.models.greedy.order_statistics import OrderStatistics, ordered
 from thrifty.models.greedy.splits import median_split
+from thrifty.models.homes import Here
+from thrifty.models.least_squares.node_rows import Members
 
 
 def regression(seed, n=400, d=14, noise=2.0):
@@ -319,7 +322,8 @@ def test_rows_of_distant_groups_are_fitted_accurately():
 
 def test_neighbouring_floats_are_split():
     low = np.nextafter(1.0, 2.0)
-    threshold = median_split(np.array([low, np.nextafter(low, 2.0)]), np.ones(2), 1)
+    values = np.array([low, np.nextafter(low, 2.0)])
+    threshold = median_split(OrderStatistics(Here(ordered(Members(np.arange(2), np.ones(2)), values))), 1)
     assert low <= threshold < np.nextafter(low, 2.0)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LinearRegression
 
-from thrifty.models.least_squares.calibration import fit_log_odds, leave_one_out, prior_log_odds
+from thrifty.models.least_squares.calibration import fit_log_odds, leave_one_out, prior_scores
 
 
 def test_leave_one_out_scores_are_those_of_models_without_the_row():
@@ -35,6 +35,6 @@ def test_the_slope_is_never_negative():
 
 def test_the_prior_is_the_log_odds_of_the_classes():
     weight = np.array([1.0, 1.0, 2.0])
-    assert prior_log_odds(np.array([[1.0], [-1.0], [1.0]]), weight) == pytest.approx(np.log(3))
-    np.testing.assert_allclose(prior_log_odds(np.eye(3), weight), np.log([0.25, 0.25, 0.5]))
-    assert prior_log_odds(np.array([[1.0], [-1.0]]), np.array([1e-18, 1.0])) == pytest.approx(np.log(1e-18))
+    assert prior_scores(np.array([[1.0], [-1.0], [1.0]]), weight, True) == pytest.approx(np.log(3))
+    np.testing.assert_allclose(prior_scores(np.eye(3), weight, True), np.log([0.25, 0.25, 0.5]))
+    assert prior_scores(np.array([[1.0], [-1.0]]), np.array([1e-18, 1.0]), True) == pytest.approx(np.log(1e-18))

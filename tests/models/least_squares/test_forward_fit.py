@@ -17,7 +17,7 @@ def problem():
 
 def fit_of(X, Y, centred=True):
     data = FilledRows(X, Y, np.ones(len(X)), centred)
-    return ForwardFit(Moments(data, np.arange(len(X)), data.count))
+    return ForwardFit(Moments(data))
 
 
 @pytest.mark.parametrize("centred", [True, False])

@@ -19,7 +19,7 @@ from thrifty.models.boosting.adaboost import Voter, ada_boost, tree_learner
 from thrifty.models.boosting.coded_rows import generator_of
 from thrifty.models.forests.estimator import ForestEstimator
 from thrifty.models.forests.forest import Forest
-from thrifty.models.least_squares.calibration import fit_log_odds, prior_log_odds
+from thrifty.models.least_squares.calibration import fit_log_odds, prior_scores
 from thrifty.models.parameters import is_whole
 from thrifty.models.soundness import require
 from thrifty.models.task_bases import BudgetedClassifier
@@ -141,7 +141,7 @@ class AdaBoostRSClassifier(ForestEstimator, BudgetedClassifier):
         drawn = draw_voters(voters, self.cost_model_, self.n_samples, random)
         self.forest_ = _calibrated(drawn, targets, rows.weight, self.n_features_in_)
         self.draws_ = np.array([each.n_draws for each in drawn])
-        self._prior = prior_log_odds(targets, rows.weight)
+        self._prior = prior_scores(targets, rows.weight, classification=True)
         return self
 
     def _score_of_sums(self, sums: np.ndarray, exits: np.ndarray) -> np.ndarray:

@@ -20,10 +20,10 @@ from sklearn.base import is_classifier
 from thrifty.costs import CostModel, Ledger
 from thrifty.models.greedy.guarantee import is_guaranteed
 from thrifty.models.greedy.tree_growth import GrownNode, Rules, grow
-from thrifty.models.least_squares.calibration import prior_scores
 from thrifty.models.least_squares.moments import FilledRows
+from thrifty.models.least_squares.node_rows import row_block
 from thrifty.models.linear_nodes.estimator import TreeEstimator
-from thrifty.models.linear_nodes.mapped_features import map_features
+from thrifty.models.linear_nodes.mapped_features import node_features
 from thrifty.models.linear_nodes.tree import LinearTree
 from thrifty.models.parameters import is_flag, is_number, is_whole
 from thrifty.models.session import Feature
@@ -139,16 +139,20 @@ class _ASTC(TreeEstimator):
             The fitted estimator.
         """
         _refuse_bad_parameters(self)
-        rows = self._validated(X, y, sample_weight, qid)
-        targets = self._targets(rows.y)
-        values, costs = map_features(self, rows)
-        data = FilledRows(values, targets, rows.weight, centred=self.fit_intercept)
+        data, costs = self._training_data(X, y, sample_weight, qid)
         grown = grow(data, costs, growth_rules(self, costs), is_classifier(self))
-        prior = prior_scores(targets, rows.weight, is_classifier(self))
+        prior = data.prior(is_classifier(self))
         self.tree_ = LinearTree([node.linear for node in grown], prior, costs, data.fill)
         ids = self._feature_ids() if self.feature_map is None else range(costs.n_features)
         self.nodes_ = [_report(k, node, self.tree_, ids) for k, node in enumerate(grown)]
         return self
+
+    def _training_data(self, X: Any, y: Any, sample_weight: Any, qid: Any) -> tuple[FilledRows, CostModel]:
+        """Return the rows with the features that nodes are linear in, and the costs of these features."""
+        rows = self._located(X, y, sample_weight, qid)
+        encoder = self._encoder(rows)
+        rows, costs = node_features(self, rows)
+        return FilledRows.at(rows.map(row_block, encoder), centred=self.fit_intercept), costs
 
 
 def growth_rules(model: _ASTC, costs: CostModel) -> Rules:

@@ -16,12 +16,12 @@ from sklearn.base import clone, is_classifier
 
 from thrifty.models.greedy.score_weights import score_weights
 from thrifty.models.greedy.weighted_lasso import WeightedLasso
-from thrifty.models.least_squares.calibration import prior_scores
 from thrifty.models.least_squares.forward_fit import ForwardFit
 from thrifty.models.least_squares.moments import FilledRows, Moments
+from thrifty.models.least_squares.node_rows import row_block
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.linear_nodes.tree import END, LinearNode, LinearTree
-from thrifty.models.magnitudes import refuse_extreme_columns
+from thrifty.models.magnitudes import largest_sizes, refuse_extreme_sizes
 from thrifty.models.parameters import ascending_cost_weights
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
 from thrifty.stored import Array, stored
@@ -128,17 +128,16 @@ class _CostWeightedL1(TreeEstimator):
         return clone(self)._lasso(X, y, sample_weight).usual_cost_weights
 
     def _lasso(self, X: Any, y: Any, sample_weight: Any, qid: Any = None) -> WeightedLasso:
-        rows = self._validated(X, y, sample_weight, qid)
-        refuse_extreme_columns(rows.X, self._feature_ids(), type(self).__name__)
-        targets = self._targets(rows.y)
-        return WeightedLasso(FilledRows(rows.X, targets, rows.weight), self.cost_model_)
+        rows = self._located(X, y, sample_weight, qid)
+        refuse_extreme_sizes(rows.collect(largest_sizes), self._feature_ids(), type(self).__name__)
+        data = FilledRows.at(rows.map(row_block, self._encoder(rows)))
+        return WeightedLasso(data, self.cost_model_)
 
     def _refit(self, lasso: WeightedLasso, support: np.ndarray) -> Self:
         """Refit the features of a support without penalty and store its prefixes as a chain."""
         data, classification = lasso.data, is_classifier(self)
         nodes, self.support_ = _nested_models(lasso.moments, support, classification)
-        prior = prior_scores(data.targets, data.count, classification)
-        self.tree_ = LinearTree(nodes, prior, self.cost_model_, data.fill)
+        self.tree_ = LinearTree(nodes, data.prior(classification), self.cost_model_, data.fill)
         return self
 
 

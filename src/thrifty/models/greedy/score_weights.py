@@ -26,10 +26,7 @@ def score_weights(fit: ForwardFit, classification: bool) -> tuple[np.ndarray, np
 
 def _log_odds_weights(fit: ForwardFit) -> tuple[np.ndarray, np.ndarray]:
     weights, intercepts = fit.coefficients()
-    rows, row_weight, probability = fit.moments.sample(ENOUGH_ROWS)
-    data = fit.moments.data
-    values = data.X[rows[:, None], fit.selected].astype(float)
-    targets = data.targets[rows]
+    values, targets, row_weight, probability = fit.moments.sample(ENOUGH_ROWS, fit.selected)
     left_out = leave_one_out(values @ weights.T + intercepts, targets, probability * fit.leverages(values))
     slope, offsets = fit_log_odds(left_out, targets, row_weight)
     return slope * weights, slope * intercepts + offsets

@@ -11,12 +11,12 @@ For each node:
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 from thrifty.costs import CostModel, Ledger
 from thrifty.models.greedy.guarantee import submodularity_ratio
+from thrifty.models.greedy.order_statistics import OrderStatistics, ordered
 from thrifty.models.greedy.score_weights import score_weights
-from thrifty.models.greedy.splits import child_moments, median_split, project
+from thrifty.models.greedy.splits import divide, median_split, project
 from thrifty.models.least_squares.forward_fit import ForwardFit
 from thrifty.models.least_squares.moments import FilledRows, Moments
 from thrifty.models.linear_nodes.tree import END, LinearNode
@@ -96,7 +96,7 @@ def grow(data: FilledRows, cost_model: CostModel, rules: Rules, classification: 
     """
     ledger = Ledger(cost_model)
     ahead = _expected_purchases(ledger, rules.node_budget_at(0))
-    root = Moments(data, np.arange(len(data.X)), data.count, ahead=ahead)
+    root = Moments(data, ahead=ahead)
     scale = np.sqrt(root.target_variances().sum() / root.weight)
     pending = [PendingNode(0, root, ledger, [])]
     grown: dict[int, GrownNode] = {}
@@ -222,13 +222,13 @@ def _split(pending: PendingNode, node: GrownNode, rules: Rules, scale: float) ->
         return []
     held = pending.held + list(linear.buys)
     projections = project(moments, held, linear)
-    threshold = median_split(projections, moments.row_weight, rules.min_samples_leaf)
+    statistics = OrderStatistics(moments.members.beside(projections).map(ordered))
+    threshold = median_split(statistics, rules.min_samples_leaf)
     if threshold is None:
         return []
     linear.threshold = threshold
-    above = expit((projections - threshold) / scale) if rules.soft else (projections > threshold).astype(float)
     ahead = _expected_purchases(pending.ledger, rules.node_budget_at(upper_place))
-    upper, lower = child_moments(moments, above, held, ahead)
+    upper, lower = divide(moments, projections, threshold, scale if rules.soft else 0.0, held, ahead)
     return [
         PendingNode(lower_place, lower, pending.ledger.copy(), held),
         PendingNode(upper_place, upper, pending.ledger.copy(), held),

@@ -15,6 +15,7 @@ from sklearn.linear_model import lasso_path
 
 from thrifty.costs import CostModel, Ledger
 from thrifty.models.least_squares.moments import FilledRows, Moments
+from thrifty.models.least_squares.node_rows import PerColumn
 
 SMALLEST_PRICE = 1e-3  # a free feature is penalised too, as if it cost this share of the mean price
 SMALLEST_PENALTY = 1e-10  # as a share of the one that selects nothing; a smaller one selects the same features
@@ -37,16 +38,16 @@ class WeightedLasso:
 
     def __init__(self, data: FilledRows, cost_model: CostModel):
         self.data = data
-        self.moments = Moments(data, np.arange(len(data.X)), data.count)
+        self.moments = Moments(data)
         prices = _penalty_prices(cost_model)
         self.mean_price = float(prices.mean())
         deviation = np.sqrt(self.moments.variances() / self.moments.weight)
         relative = deviation * (prices / self.mean_price)
         scale = np.divide(1.0, relative, out=np.zeros_like(prices), where=deviation > 0)
-        row_scale = np.sqrt(data.count / data.count.mean())[:, None]
-        self.columns = np.asfortranarray(row_scale * (data.X - data.origin.features) * scale)
         variance = self.moments.target_variances().sum() / self.moments.weight
-        self.targets = row_scale * (data.targets - data.origin.targets) / np.sqrt(variance if variance > 0 else 1.0)
+        target_scale = np.full(data.origin.targets.shape, 1.0 / np.sqrt(variance if variance > 0 else 1.0))
+        columns, self.targets = self.moments.equivalent_rows(PerColumn(scale, target_scale))
+        self.columns = np.asfortranarray(columns)
         correlations = np.linalg.norm(self.columns.T @ self.targets, axis=1) / len(self.targets)
         self.largest_penalty = float(correlations.max())  # the smallest penalty that selects no feature
 

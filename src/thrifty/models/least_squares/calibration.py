@@ -13,6 +13,10 @@ keeps the log-odds of small nodes moderate. It pulls the offset to 0 and the slo
 linear scale agree for equally likely classes: 2 for targets of +-1, the number of classes for one-hot targets.
 """
 
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, softmax
@@ -74,16 +78,47 @@ def fit_log_odds(scores: np.ndarray, targets: np.ndarray, weight: np.ndarray) ->
     return float(best[0]), best[1:]
 
 
-def prior_log_odds(targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the log-odds of the classes over all rows, for targets of +-1 (n, 1) or one-hot targets (n, k)."""
-    if targets.shape[1] == 1:
-        return np.log(weight @ (targets > 0)) - np.log(weight @ (targets < 0))
-    return np.log(weight @ targets) - np.log(weight.sum())
+class PriorSums(NamedTuple):
+    """Sums over rows that the scores of a row without any feature are computed from.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the weights.
+    targets : ndarray of shape (k,)
+        Weighted sums of the targets.
+    above, below : ndarray of shape (k,)
+        Weight of the rows with a target above zero, and below zero.
+    """
+
+    weight: float
+    targets: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+
+
+def prior_sums(block: Any) -> PriorSums:
+    """Return the sums over a block of rows with `targets` and a `count` of each row."""
+    targets, weight = block.targets, block.count
+    return PriorSums(weight.sum(), weight @ targets, weight @ (targets > 0), weight @ (targets < 0))
+
+
+def prior_of(sums: Sequence[Any], classification: bool) -> np.ndarray:
+    """Return the scores of a row without any feature from the `PriorSums` of all rows.
+
+    They are the log-odds of the classes, for targets of +-1 or one-hot targets, or the weighted means of the targets.
+    """
+    weight, targets, above, below = sums
+    if not classification:
+        return targets / weight
+    if len(targets) == 1:
+        return np.log(above) - np.log(below)
+    return np.log(targets) - np.log(weight)
 
 
 def prior_scores(targets: np.ndarray, weight: np.ndarray, classification: bool) -> np.ndarray:
     """Return the scores of a row without any feature: prior log-odds, or the weighted mean of the targets."""
-    return prior_log_odds(targets, weight) if classification else weight @ targets / weight.sum()
+    return prior_of(prior_sums(SimpleNamespace(targets=targets, count=weight)), classification)
 
 
 def _binary_loss(log_odds: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,30 +11,39 @@ All sums are taken of x - origin, at first with the means of the whole training 
 lose few digits. If the rows of a node lie so far from the origin that too few digits of a column's variance are left,
 the moments of the node are computed again with its own means as origin.
 
-In the comments, w is the weight of a row, x its features and y its targets.
+The rows themselves stay at home: `node_rows` has the functions that read them. In the comments, w is the weight of a
+row, x its features and y its targets.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.moments import gather, products, squares
-from thrifty.kernels.threads import over_rows
+from thrifty.models.homes import Here, Home, PerBlock
+from thrifty.models.least_squares.calibration import prior_of, prior_sums
+from thrifty.models.least_squares.node_rows import (
+    Members,
+    PerColumn,
+    RowBlock,
+    Sums,
+    all_members,
+    filled,
+    full_product,
+    gram_columns,
+    n_members,
+    present_totals,
+    ranges,
+    rows_at,
+    sums_by_passes,
+    totals,
+    weighted_rows,
+)
 
 # A pass over the rows runs at the speed of memory, the full product at the speed of BLAS 3. On current machines the
 # full product takes as long as about n_features / 24 passes.
 PASSES_PER_PRODUCT = 24
 SMALLEST_SHARE = 1e-4  # a variance that is a smaller share of the terms it was computed from may be rounding error
 ROUNDING = 1e-14  # standard deviation, relative to the mean, that rounding can give to a constant column
-BLOCK_ROWS = 8192  # rows copied at a time for the full product
-
-
-class PerColumn(NamedTuple):
-    """One number for each feature and one for each target, such as an origin or sums of squares."""
-
-    features: np.ndarray
-    targets: np.ndarray
 
 
 class FilledRows:
@@ -53,8 +62,12 @@ class FilledRows:
 
     Attributes
     ----------
-    X : ndarray of shape (n, n_features)
-        Features without NaN. This is the given array if nothing is missing.
+    home : Home of RowBlock
+        Where the rows live. If nothing is missing, it has the given arrays.
+    shape : tuple of int
+        The number of rows and of features.
+    weight : float
+        The sum of the counts.
     fill : ndarray of shape (n_features,)
         The weighted column means, which also replace NaN at prediction; 0 for a column without any value.
     origin : PerColumn
@@ -62,14 +75,44 @@ class FilledRows:
     """
 
     def __init__(self, X: np.ndarray, targets: np.ndarray, count: np.ndarray, centred: bool = True):
-        self.count, self.centred = count, centred
-        self.fill = _products(X, np.arange(len(X)), np.zeros(X.shape[1]), count[:, None])[0] / count.sum()
+        self._describe(Here(RowBlock(X, targets, count)), centred)
+
+    @classmethod
+    def at(cls, home: Home[RowBlock], centred: bool = True) -> "FilledRows":
+        """Return the rows that live somewhere, with NaN replaced there."""
+        data = cls.__new__(cls)
+        data._describe(home, centred)
+        return data
+
+    def _describe(self, home: Home[RowBlock], centred: bool) -> None:
+        n_rows, self.weight, sums, target_sums = home.sum(totals)
+        self.fill = sums / self.weight
         if np.isnan(self.fill).any():
-            X, self.fill = _filled(X, count)
-        self.X = X
-        self.targets = targets
-        zeros = PerColumn(np.zeros(X.shape[1]), np.zeros(targets.shape[1]))
-        self.origin = PerColumn(self.fill, count @ targets / count.sum()) if centred else zeros
+            present, sums = home.sum(present_totals)
+            self.fill = np.divide(sums, present, out=np.zeros(len(sums)), where=present > 0)
+            home = home.map(filled, self.fill)
+        self.home, self.centred, self.shape = home, centred, (n_rows, len(sums))
+        zeros = PerColumn(np.zeros(len(sums)), np.zeros(len(target_sums)))
+        self.origin = PerColumn(self.fill, target_sums / self.weight) if centred else zeros
+
+    @property
+    def X(self) -> np.ndarray:  # noqa: N802 - the field's name
+        """Features without NaN, if all rows are in this process."""
+        return self.home.block.X
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Targets, if all rows are in this process."""
+        return self.home.block.targets
+
+    @property
+    def count(self) -> np.ndarray:
+        """How often each row counts, if all rows are in this process."""
+        return self.home.block.count
+
+    def prior(self, classification: bool) -> np.ndarray:
+        """Return the scores of a row without any feature: prior log-odds, or the weighted mean of the targets."""
+        return prior_of(self.home.sum(prior_sums), classification)
 
 
 class Moments:
@@ -79,10 +122,8 @@ class Moments:
     ----------
     data : FilledRows
         The training rows.
-    rows : ndarray of int
-        Positions of the rows at the node.
-    weight : ndarray of shape (n_rows_at_node,)
-        Weight of each row at the node: its count times its probability of being there.
+    members : Home of Members, default=None
+        The rows at the node. By default all rows.
     held : sequence of int, default=()
         Features whose columns of X'X are needed in any case.
     ahead : float, default=0
@@ -94,56 +135,63 @@ class Moments:
     def __init__(
         self,
         data: FilledRows,
-        rows: np.ndarray,
-        weight: np.ndarray,
+        members: Home[Members] | None = None,
         held: Sequence[int] = (),
         ahead: float = 0,
         origin: PerColumn | None = None,
     ):
-        self.data, self.rows, self.row_weight = data, rows, weight
+        self.data = data
+        self.members = data.home.map(all_members) if members is None else members
         self.origin = origin or data.origin
-        self.weight = weight.sum()
         self._columns: dict[int, np.ndarray] = {}  # the columns of X'X computed so far
         if self._prefers_full_product(len(held) + ahead):
             self._compute_full_product()
         else:
-            self._compute_by_passes()
+            self._receive(Sums(*self.rows.sum(sums_by_passes, self.origin)))
             self.require_columns(held)
         self._magnitude = PerColumn(self.squares, self.target_squares)  # what rounding errors are relative to
 
-    def _compute_by_passes(self) -> None:
-        targets = self.data.targets[self.rows] - self.origin.targets
-        factors = self.row_weight[:, None] * np.column_stack([np.ones(len(targets)), targets])
-        sums = _products(self.data.X, self.rows, self.origin.features, factors)
-        self.sums, self.cross = sums[0], sums[1:].T  # Σ w x and Σ w x y'
-        self.squares = _squares(self.data.X, self.rows, self.origin.features, self.row_weight)  # Σ w x²
-        self.target_sums = self.row_weight @ targets
-        self.target_squares = self.row_weight @ targets**2
+    @property
+    def rows(self) -> Home:
+        """Where the rows are, with the members beside them."""
+        return self.data.home.beside(self.members)
+
+    def _receive(self, sums: Sums) -> None:
+        self.weight, self.sums, self.squares, self.cross, self.target_sums, self.target_squares = sums
 
     def _compute_full_product(self) -> None:
         """Compute the same sums, and all columns of X'X, from one symmetric product."""
-        d = self.data.X.shape[1]
-        gram = self._full_product()
-        self.sums, self.cross, self.squares = gram[d, :d], gram[:d, d + 1 :], gram.diagonal()[:d].copy()
-        self.target_sums, self.target_squares = gram[d, d + 1 :], gram.diagonal()[d + 1 :].copy()
+        d = self.data.shape[1]
+        gram = self.rows.sum(full_product, self.origin)
+        diagonal = gram.diagonal()
+        self._receive(
+            Sums(
+                float(diagonal[d]),
+                gram[d, :d],
+                diagonal[:d].copy(),
+                gram[:d, d + 1 :],
+                gram[d, d + 1 :],
+                diagonal[d + 1 :].copy(),
+            )
+        )
         self._columns = dict(enumerate(gram[:d, :d]))
 
-    def without(self, part: "Moments", rows: np.ndarray, weight: np.ndarray) -> "Moments":
+    def without(self, part: "Moments", members: Home[Members]) -> "Moments":
         """Return the moments of the remaining rows after the rows of `part` are removed.
 
         Parameters
         ----------
         part : Moments
             Moments of a part of these rows, about the same origin.
-        rows, weight : ndarray
-            The remaining rows and their weights.
+        members : Home of Members
+            The remaining rows.
 
         Returns
         -------
         Moments
         """
         rest = object.__new__(Moments)
-        rest.data, rest.rows, rest.row_weight, rest.origin = self.data, rows, weight, self.origin
+        rest.data, rest.members, rest.origin = self.data, members, self.origin
         rest._magnitude = self._magnitude
         for name in ("weight", "sums", "cross", "squares", "target_sums", "target_squares"):
             setattr(rest, name, getattr(self, name) - getattr(part, name))
@@ -156,22 +204,68 @@ class Moments:
 
         They may be too large if a column has a variance of zero here although its values differ.
         """
-        columns = [self.data.X[:, f] for f in np.flatnonzero(self.variances() == 0)]
-        columns += [self.data.targets[:, t] for t in np.flatnonzero(self.target_variances() == 0)]
-        if not any(self._varies(column) for column in columns):
+        suspects = np.flatnonzero(self.variances() == 0), np.flatnonzero(self.target_variances() == 0)
+        if not any(map(len, suspects)) or not self._some_vary(*suspects):
             return self
         origin = PerColumn(self.mean, self.target_mean) if self.data.centred else self.data.origin
-        return Moments(self.data, self.rows, self.row_weight, held, ahead, origin)
+        return Moments(self.data, self.members, held, ahead, origin)
 
-    def _varies(self, column: np.ndarray) -> bool:
-        values = column[self.rows]
-        return bool(np.ptp(values) > 0 if self.data.centred else values.any())
+    def _some_vary(self, features: np.ndarray, targets: np.ndarray) -> bool:
+        """Tell whether some of these columns are not constant or, without intercept, not zero."""
+        found = np.array(self.rows.collect(ranges, features, targets))
+        lowest, highest = found[:, 0].min(axis=0), found[:, 1].max(axis=0)
+        return bool((highest > lowest).any() if self.data.centred else (lowest.any() or highest.any()))
 
-    def sample(self, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return at most `size` evenly spaced rows, their weights, and their probabilities of being at the node."""
-        chosen = np.linspace(0, len(self.rows) - 1, min(size, len(self.rows))).astype(int)
-        rows, weight = self.rows[chosen], self.row_weight[chosen]
-        return rows, weight, weight / self.data.count[rows]
+    def sample(self, size: int, features: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return at most `size` evenly spaced rows.
+
+        Parameters
+        ----------
+        size : int
+        features : list of int
+
+        Returns
+        -------
+        values : ndarray of shape (n, len(features))
+        targets : ndarray of shape (n, n_targets)
+        weight : ndarray of shape (n,)
+        probability : ndarray of shape (n,)
+            Probability of each row of being at the node.
+        """
+        ends = np.cumsum(self.rows.collect(n_members))
+        chosen = np.linspace(0, ends[-1] - 1, min(size, ends[-1])).astype(int)
+        cuts = np.searchsorted(chosen, ends[:-1])
+        positions = [part - start for part, start in zip(np.split(chosen, cuts), [0, *ends[:-1]], strict=True)]
+        parts = self.rows.collect(rows_at, PerBlock(positions), features)
+        return tuple(map(np.concatenate, zip(*parts, strict=True)))  # type: ignore[return-value]
+
+    def equivalent_rows(self, scale: PerColumn) -> tuple[np.ndarray, np.ndarray]:
+        """Return few rows of weight 1 whose mean second moments about the origin are those of all rows.
+
+        Columns are multiplied by `scale` first, which should give all of them about the same size.
+
+        They are the rows themselves, multiplied by the roots of their weights, if there are fewer rows than columns.
+        Otherwise they are the rows of a square root of the matrix of second moments: least squares and the lasso use
+        nothing else.
+
+        Returns
+        -------
+        features : ndarray of shape (n, n_features)
+        targets : ndarray of shape (n, n_targets)
+        """
+        n_rows, d = self.data.shape
+        if n_rows <= d + len(self.target_sums):
+            parts = self.rows.collect(weighted_rows, self.origin)
+            features, targets = map(np.concatenate, zip(*parts, strict=True))
+            root = np.sqrt(n_rows / self.weight)
+            return features * (root * scale.features), targets * (root * scale.targets)
+        gram = self.rows.sum(full_product, self.origin)
+        chosen = np.delete(np.arange(len(gram)), d)
+        factors = np.concatenate(scale)
+        scaled = gram[np.ix_(chosen, chosen)] * factors * factors[:, None]
+        sizes, directions = np.linalg.eigh(scaled * (len(chosen) / self.weight))
+        rows = np.sqrt(sizes.clip(min=0.0))[:, None] * directions.T
+        return rows[:, :d], rows[:, d:]
 
     @property
     def centring(self) -> float:
@@ -220,14 +314,11 @@ class Moments:
 
     def require_columns(self, features: Sequence[int]) -> None:
         """Compute the columns of X'X of these features, unless they are known."""
-        missing = [f for f in features if f not in self._columns]
+        missing = [int(f) for f in features if f not in self._columns]
         if self._prefers_full_product(len(missing)):
             self._compute_full_product()
         elif missing:
-            factors = self.row_weight[:, None] * (
-                self.data.X[self.rows[:, None], missing] - self.origin.features[missing]
-            )
-            columns = _products(self.data.X, self.rows, self.origin.features, factors)
+            columns = self.rows.sum(gram_columns, self.origin, missing)
             self._columns |= zip(missing, columns, strict=True)
 
     def _prefers_full_product(self, n_further: float) -> bool:
@@ -235,59 +326,7 @@ class Moments:
 
         The size matters because all moments along a path of the tree are in memory at the same time.
         """
-        n_rows, n_features = self.data.X.shape
+        n_rows, n_features = self.data.shape
         is_small = 8 * n_features <= max(n_rows, 512)
         wanted = len(self._columns) + n_further
         return is_small and wanted * PASSES_PER_PRODUCT > n_features > len(self._columns)
-
-    def _full_product(self) -> np.ndarray:
-        """Return Σ w z z' for z = (x, 1, y)."""
-        d = self.data.X.shape[1]
-        width = d + 1 + self.data.targets.shape[1]
-        scale = np.sqrt(self.row_weight)
-        gram = np.zeros((width, width))
-        block = np.empty((min(BLOCK_ROWS, len(self.rows)), width))
-        for first in range(0, len(self.rows), BLOCK_ROWS):
-            part = slice(first, first + BLOCK_ROWS)
-            rows, z = self.rows[part], block[: len(self.rows) - first]
-            _gather(self.data.X, rows, self.origin.features, scale[part], z)
-            z[:, d] = scale[part]
-            z[:, d + 1 :] = scale[part, None] * (self.data.targets[rows] - self.origin.targets)
-            gram += z.T @ z  # NumPy recognises the symmetric product and computes only half of it
-        return gram
-
-
-def _filled(X: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a copy of X with NaN replaced by column means, and the means; 0 for a column without any value."""
-    missing = np.isnan(X)
-    present = count @ ~missing
-    means = np.divide(count @ np.where(missing, 0.0, X), present, out=np.zeros(X.shape[1]), where=present > 0)
-    return np.where(missing, means, X), means
-
-
-def _gather(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, scale: np.ndarray, block: np.ndarray) -> None:
-    """Write scale * (X[rows] - shift) into the first columns of `block`."""
-    over_rows(lambda first, last: gather(X, rows, shift, scale, first, last, block), len(rows))
-
-
-def _products(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Return factors' (X[rows] - shift), of shape (n_factors, n_features)."""
-    return _sum_over_blocks(products, X, rows, shift, factors, (factors.shape[1], X.shape[1]))
-
-
-def _squares(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the weighted sums of (X[rows] - shift)**2 over the rows."""
-    return _sum_over_blocks(squares, X, rows, shift, weight, (X.shape[1],))
-
-
-def _sum_over_blocks(
-    kernel: Any, X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray, shape: tuple[int, ...]
-) -> np.ndarray:
-    """Run a kernel that adds to its output on blocks of rows, each with its own output, and return the sum."""
-
-    def work(first: int, last: int) -> np.ndarray:
-        out = np.zeros(shape)
-        kernel(X, rows, shift, factors, first, last, out)
-        return out
-
-    return sum(over_rows(work, len(rows)), np.zeros(shape))

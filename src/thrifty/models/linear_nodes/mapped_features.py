@@ -4,6 +4,7 @@ Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle. Classifier Cascades
 Evaluation Cost. JMLR 15, 2014, section 5.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from thrifty.costs import CostModel
 from thrifty.models.forests.converters import is_fitted, reader_of
 from thrifty.models.forests.feature_map import BoostedFeatureMap
 from thrifty.models.forests.forest import Forest
+from thrifty.models.homes import Here, Home
 from thrifty.models.least_squares.moments import FilledRows
-from thrifty.models.magnitudes import refuse_extreme_columns
+from thrifty.models.magnitudes import largest_sizes, refuse_extreme_sizes
 from thrifty.models.rows import Rows
 
 
@@ -37,10 +39,25 @@ def map_features(estimator: Any, rows: Rows) -> tuple[np.ndarray, CostModel]:
     cost_model : CostModel
         What these features cost.
     """
+    located, cost_model = node_features(estimator, Here(rows))
+    return located.block.X, cost_model
+
+
+def node_features(estimator: Any, rows: Home[Rows]) -> tuple[Home[Rows], CostModel]:
+    """Do what `map_features` does where the rows live, and return the rows with the features of the nodes as X.
+
+    With a feature map, all rows must be in this process.
+    """
     estimator.feature_map_, estimator._fill = None, None
     if estimator.feature_map is None:
-        refuse_extreme_columns(rows.X, estimator._feature_ids(), type(estimator).__name__)
-        return rows.X, estimator.cost_model_
+        refuse_extreme_sizes(rows.collect(largest_sizes), estimator._feature_ids(), type(estimator).__name__)
+        return rows, estimator.cost_model_
+    outputs, cost_model = _outputs(estimator, rows.block)
+    return Here(replace(rows.block, X=outputs)), cost_model
+
+
+def _outputs(estimator: Any, rows: Rows) -> tuple[np.ndarray, CostModel]:
+    """Set the estimator's feature map, and return its outputs with their costs."""
     filled = FilledRows(rows.X, np.empty((len(rows), 0)), rows.weight)
     estimator.feature_map_ = feature_map = _fitted_map(estimator, filled.X, rows)
     given = estimator.feature_map

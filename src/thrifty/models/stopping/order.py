@@ -88,7 +88,7 @@ def _by_strength(strengths: np.ndarray, ledger: Ledger, evaluation_costs: np.nda
 def _greedy(sample: TermSample, candidates: np.ndarray, ledger: Ledger, evaluation_costs: np.ndarray) -> list[int]:
     """Return candidates sorted by their gain in R² per current price, until no gain is left."""
     data = FilledRows(np.ascontiguousarray(sample.values[:, candidates]), sample.scores, sample.count)
-    fit = ForwardFit(Moments(data, np.arange(len(data.X)), data.count, ahead=len(candidates)))
+    fit = ForwardFit(Moments(data, ahead=len(candidates)))
     while (gains := fit.gains()).max() > MIN_GAIN:
         term = _best(gains, ledger.prices + evaluation_costs)
         ledger.buy(term)

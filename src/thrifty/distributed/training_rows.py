@@ -1,0 +1,164 @@
+"""Training rows on the workers: checked partition by partition, with errors that name the partition."""
+
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from dask import delayed
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_sample_weight,
+    _check_y,
+    check_array,
+)
+
+from distributed import Client, Future, default_client, wait
+from thrifty.distributed.collections import column_parts, is_frame, refuse_other_tables, table_parts
+from thrifty.distributed.partitions import Partitions
+from thrifty.models.magnitudes import refuse_extreme
+from thrifty.models.rows import Rows, checked_queries
+from thrifty.models.training_record import Training, fingerprint
+
+FITTED = ("ASTCClassifier", "ASTCRegressor", "CostWeightedL1Classifier", "CostWeightedL1Regressor")
+
+
+def cannot_fit(owner: str) -> str:
+    """Return the message of an estimator that is not fitted on Dask collections."""
+    return (
+        f"{owner}: X is a Dask collection, but this estimator needs all rows in one process. Pass X and y as arrays or "
+        f"frames (X.compute(), y.compute()), or a sample of them, or use one of {', '.join(FITTED)}."
+    )
+
+
+def located(estimator: Any, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Partitions[Rows]:
+    """Check training data on the workers, drop rows of weight 0, and resolve the costs against the columns.
+
+    Parameters
+    ----------
+    estimator : BudgetedEstimator
+        Gets its attributes about columns, costs and the record of the fit.
+    X : Dask DataFrame or Array of shape (n, n_features)
+        Numeric columns. NaN means that a value is unavailable.
+    y, sample_weight, qid : Dask Series or Array of shape (n,)
+        With the partitions of X.
+
+    Returns
+    -------
+    Partitions of Rows
+        They stay in the memory of the workers.
+    """
+    owner = type(estimator).__name__
+    refuse_other_tables(X, owner)
+    schema = _Schema.of(X, owner)
+    parts = [table_parts(X)] + [
+        column_parts(column, X, name, owner)
+        for column, name in ((y, "y"), (sample_weight, "sample_weight"), (qid, "qid"))
+    ]
+    _check_feature_names(estimator, X._meta, reset=True)
+    estimator.n_features_in_ = schema.n_features
+    estimator._resolve_costs()
+    client = _client(owner)
+    checked = delayed(_checked_rows, pure=False)
+    futures = client.compute([checked(schema, *each) for each in zip(*parts, strict=True)])
+    _refuse_failed(futures, owner)
+    rows: Partitions[Rows] = Partitions.of(client, futures)
+    lengths, smallest, weight, prints = zip(*rows.collect(_described), strict=True)
+    if not (n_rows := sum(lengths)):
+        raise ValueError(f"{owner}: X has no rows of positive weight. Pass at least one row.")
+    estimator.training_ = Training.now(n_rows, sha256("".join(prints).encode()).hexdigest())
+    return rows if min(smallest) >= 1 else rows.map(_reweighted, n_rows / sum(weight))
+
+
+def _client(owner: str) -> Client:
+    try:
+        return default_client()
+    except ValueError as error:
+        raise RuntimeError(
+            f"{owner}: X is a Dask collection, but there is no cluster to fit on. Start one first: "
+            "from distributed import Client; client = Client()."
+        ) from error
+
+
+@dataclass(frozen=True)
+class _Schema:
+    """What every partition of X must look like: names and types of columns, and the type that rows are read as."""
+
+    owner: str
+    columns: list[Any] | None
+    types: list[Any] | None
+    n_features: int
+    dtype: Any
+
+    @classmethod
+    def of(cls, X: Any, owner: str) -> "_Schema":
+        """Return the schema of a collection, or raise TypeError if a column is not numeric."""
+        types = X._meta.dtypes.tolist() if is_frame(X) else [X.dtype]
+        names = X._meta.columns.tolist() if is_frame(X) else None
+        for j, each in enumerate(types):
+            if not pd.api.types.is_numeric_dtype(each):
+                what = f"column {names[j]!r}" if names else "X"
+                raise TypeError(
+                    f"{owner}: {what} has dtype {each}; expected numbers. Encode it first, for instance with a "
+                    "dictionary: ddf[name].map({'low': 0, 'high': 1}, meta=(name, 'float64'))."
+                )
+        dtype = np.float32 if all(each == np.float32 for each in types) else np.float64
+        return cls(owner, names, types if is_frame(X) else None, len(types) if is_frame(X) else X.shape[1], dtype)
+
+    def refuse_other(self, part: Any) -> None:
+        """Raise ValueError unless a partition has the columns and types of the collection."""
+        if self.columns is None:
+            if part.ndim != 2 or part.shape[1] != self.n_features:
+                raise ValueError(f"X has shape {part.shape}; expected {self.n_features} columns")
+            return
+        found = part.columns.tolist()
+        for name in self.columns:
+            if name not in found:
+                raise ValueError(f"X lacks column {name!r}, which the collection has")
+        for name in found:
+            if name not in self.columns:
+                raise ValueError(f"X has column {name!r}, which the collection does not have")
+        if found != self.columns:
+            raise ValueError(f"X has columns in the order {found}; expected {self.columns}")
+        for name, expected, dtype in zip(found, self.types or (), part.dtypes, strict=True):
+            if dtype != expected:
+                raise ValueError(f"column {name!r} of X has dtype {dtype}; expected {expected} as in the collection")
+
+
+def _refuse_failed(futures: list[Future], owner: str) -> None:
+    """Raise an error that names the first partition that cannot be read or is not valid."""
+    wait(futures)
+    for position, future in enumerate(futures):
+        if future.status == "error":
+            error = future.exception()
+            if not isinstance(error, ValueError | TypeError | KeyError):
+                raise error
+            raise ValueError(f"{owner}: partition {position}: {str(error).rstrip('. ')}. Correct it.") from error
+
+
+def _checked_rows(schema: _Schema, X: Any, y: Any, weight: Any, qid: Any) -> Rows:
+    """Return the rows of a partition as arrays."""
+    schema.refuse_other(X)
+    values = check_array(
+        X, dtype=schema.dtype, order="C", ensure_all_finite="allow-nan", ensure_min_samples=0, input_name="X"
+    )
+    for name, column in (("y", y), ("sample_weight", weight), ("qid", qid)):
+        if column is not None and len(column) != len(values):
+            raise ValueError(f"{name} has {len(column)} entries for {len(values)} rows of X")
+    labels = _check_y(np.asarray(y), multi_output=False) if len(values) else np.asarray(y)
+    weights = np.ones(0)
+    if len(values):
+        weights = _check_sample_weight(weight, values, dtype=np.float64, ensure_non_negative=True)
+        refuse_extreme(weights, "sample_weight", schema.owner, "Multiply all weights by a constant.")
+    return Rows(values, labels, weights, checked_queries(qid, len(values), schema.owner)).counted()
+
+
+def _described(rows: Rows) -> tuple[int, float, float, str]:
+    """Return the number of rows, the smallest weight, the sum of the weights, and a fingerprint."""
+    weight = rows.weight
+    return len(rows), float(weight.min(initial=np.inf)), float(weight.sum()), fingerprint(rows.X, rows.y)
+
+
+def _reweighted(rows: Rows, factor: float) -> Rows:
+    return replace(rows, weight=rows.weight * factor)

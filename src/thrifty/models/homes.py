@@ -1,0 +1,136 @@
+"""Where the rows live: the one seam between trainers and the memory that holds the rows.
+
+Rows are divided into blocks. A trainer never loops over rows. It passes functions of a block, and the home of the
+blocks calls them where the blocks are:
+
+    home.sum(work, *arguments)       the sum over blocks of what work(block, *arguments) returns
+    home.collect(work, *arguments)   what it returns for each block, in a list
+    home.map(work, *arguments)       a home of what it returns; that stays beside the rows
+    home.beside(other)               a home of pairs; work gets both: work(block, other_block, *arguments)
+
+`Here` holds all rows of this process as one block, and functions of a block use threads (`kernels.threads`).
+`thrifty.distributed.Partitions` holds one block per partition of a Dask collection, on the workers of a cluster. So
+functions of a block are functions of a module, their results are small, and they change neither blocks nor arguments.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import reduce
+from importlib import import_module
+from operator import add
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from thrifty.exceptions import MissingExtraError
+
+Block = TypeVar("Block", covariant=True)
+Work = Callable[..., Any]
+
+
+class PerBlock(NamedTuple):
+    """An argument that differs between blocks: one value per block."""
+
+    values: Sequence[Any]
+
+
+class Home(ABC, Generic[Block]):
+    """Where blocks of rows live."""
+
+    @property
+    @abstractmethod
+    def n_blocks(self) -> int:
+        """The number of blocks."""
+
+    @property
+    @abstractmethod
+    def block(self) -> Block:
+        """The only block, for trainers that need all rows in this process."""
+
+    @abstractmethod
+    def sum(self, work: Work, *arguments: Any) -> Any:
+        """Return the sum over blocks of ``work(block, *arguments)``: a number, an array, or a tuple of them."""
+
+    @abstractmethod
+    def collect(self, work: Work, *arguments: Any) -> list[Any]:
+        """Return ``work(block, *arguments)`` of each block, in the order of the rows."""
+
+    @abstractmethod
+    def map(self, work: Work, *arguments: Any) -> "Home[Any]":
+        """Return the home of ``work(block, *arguments)``, which stays where the block is."""
+
+    @abstractmethod
+    def beside(self, other: "Home[Any]") -> "Home[Any]":
+        """Return the home of the blocks together with those of another home of the same rows."""
+
+
+class Here(Home[Block]):
+    """One block in the memory of this process.
+
+    Parameters
+    ----------
+    *parts : object
+        The block, or the things that lie side by side.
+
+    Examples
+    --------
+    >>> from thrifty.models.homes import Here
+    >>> Here([1.0, 2.0]).beside(Here([3.0, 4.0])).sum(lambda x, y, power: sum(x) ** power + sum(y), 2)
+    16.0
+    """
+
+    def __init__(self, *parts: Any):
+        self._parts = parts
+
+    @property
+    def n_blocks(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def block(self) -> Block:
+        """The block."""
+        (block,) = self._parts
+        return block
+
+    def sum(self, work: Work, *arguments: Any) -> Any:
+        """Return ``work(block, *arguments)``."""
+        return work(*self._parts, *(argument_of(each, 0) for each in arguments))
+
+    def collect(self, work: Work, *arguments: Any) -> list[Any]:
+        """Return ``work(block, *arguments)`` in a list."""
+        return [self.sum(work, *arguments)]
+
+    def map(self, work: Work, *arguments: Any) -> "Here[Any]":
+        """Return the home of ``work(block, *arguments)``."""
+        return Here(self.sum(work, *arguments))
+
+    def beside(self, other: Home[Any]) -> "Here[Any]":
+        """Return the home of both blocks."""
+        assert isinstance(other, Here)
+        return Here(*self._parts, *other._parts)
+
+
+def argument_of(argument: Any, block: int) -> Any:
+    """Return the argument for a block."""
+    return argument.values[block] if isinstance(argument, PerBlock) else argument
+
+
+def added(results: Sequence[Any]) -> Any:
+    """Return the sum of what blocks returned: numbers, arrays, or tuples of them."""
+    if isinstance(results[0], tuple):
+        return tuple(reduce(add, each) for each in zip(*results, strict=True))
+    return reduce(add, results)
+
+
+def is_collection(data: Any) -> bool:
+    """Tell whether data are a Dask collection: a DataFrame, a Series or an Array that is computed later."""
+    return type(data).__module__.partition(".")[0] == "dask" and hasattr(data, "__dask_graph__")
+
+
+def collections() -> Any:
+    """Return `thrifty.distributed`, imported by name because models stand below it and Dask is an optional extra."""
+    try:
+        return import_module("thrifty.distributed")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("dask", "distributed"):
+            raise
+        raise MissingExtraError(f"Dask collections need {error.name}. Run: pip install 'thrifty[dask]'") from error

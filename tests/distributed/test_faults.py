@@ -1,0 +1,66 @@
+"""A worker process that is killed in the middle of a fit or of a prediction changes nothing but the time."""
+
+import os
+import signal
+import threading
+import time
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+
+from distributed import Client, LocalCluster
+from thrifty import ASTCRegressor
+from thrifty.distributed import Partitions
+
+KILL_AT = 10  # the sum over blocks during which a worker is killed
+MODEL = ASTCRegressor(max_depth=3, node_budget=3)
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Return a client of two worker processes; a worker that dies is replaced."""
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def kill_a_worker(client):
+    pids = client.run(os.getpid)
+    os.kill(min(pids.values()), signal.SIGKILL)
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_fit(processes, table, monkeypatch):
+    X, y, _ = table
+    calls, add_up = [], Partitions.sum
+
+    def sum_and_kill(self, work, *arguments):
+        calls.append(work)
+        if len(calls) == KILL_AT:  # some nodes are grown, and state lies beside the rows
+            kill_a_worker(processes)
+        return add_up(self, work, *arguments)
+
+    monkeypatch.setattr(Partitions, "sum", sum_and_kill)
+    fitted = MODEL.fit(da.from_array(X, chunks=(1000, 9)), da.from_array(y, chunks=1000))
+    assert len(calls) > KILL_AT + 5
+    expected = ASTCRegressor(**MODEL.get_params()).fit(X, y)
+    np.testing.assert_array_equal(fitted.tree_.arrays.features, expected.tree_.arrays.features)
+    np.testing.assert_allclose(fitted.predict(X), expected.predict(X), rtol=1e-8)
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_prediction(processes, table):
+    X, y, _ = table
+    model = ASTCRegressor(**MODEL.get_params()).fit(X, y)
+
+    def slowly(block):
+        time.sleep(0.2)
+        return block
+
+    lazy = model.predict(da.from_array(X, chunks=(250, 9)).map_blocks(slowly))
+    future = processes.compute(lazy)
+    threading.Timer(0.8, kill_a_worker, [processes]).start()
+    np.testing.assert_array_equal(future.result(timeout=60), model.predict(X))
