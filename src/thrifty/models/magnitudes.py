@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from thrifty.arrays import is_device_array, namespace_of, to_host
+
 SMALLEST, LARGEST = 1e-100, 1e100
 EXPECTED = f"expected 0, or between {SMALLEST:g} and {LARGEST:g}, because other squares overflow or underflow"
 
@@ -24,8 +26,11 @@ def refuse_extreme(values: np.ndarray, what: str, owner: str, remedy: str = "Sca
         raise ValueError(f"{owner}: the largest absolute value of {what} is {largest:.3g}; {EXPECTED}. {remedy}")
 
 
-def _largest_sizes(X: np.ndarray) -> np.ndarray:
+def _largest_sizes(X: Any) -> np.ndarray:
     """Return the largest absolute value of each column, without a copy of X; NaN for a column without values."""
+    if is_device_array(X):
+        xp = namespace_of(X)
+        return to_host(xp.max(xp.where(xp.isnan(X), xp.zeros_like(X), xp.abs(X)), axis=0))
     return np.fmax(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0))
 
 

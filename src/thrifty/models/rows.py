@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from thrifty.arrays import is_device_array, taken
 from thrifty.models.parameters import is_number
 
 LARGEST_TARGET, SMALLEST_TARGET = 1e100, 1e-100  # squares of targets and their sums are then finite and not 0
@@ -47,7 +48,8 @@ class Rows:
     def take(self, index: np.ndarray) -> Rows:
         """Return the rows at some positions, or where a boolean mask is True."""
         y, weight, qid = (None if each is None else each[index] for each in (self.y, self.weight, self.qid))
-        return Rows(_safe_indexing(self.X, index), np.asarray(y), weight, qid)
+        X = taken(self.X, index) if is_device_array(self.X) else _safe_indexing(self.X, index)
+        return Rows(X, np.asarray(y), weight, qid)
 
 
 def as_counts(weight: np.ndarray) -> np.ndarray:

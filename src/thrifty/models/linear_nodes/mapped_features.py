@@ -4,11 +4,13 @@ Z. Xu, M. J. Kusner, K. Q. Weinberger, M. Chen, O. Chapelle. Classifier Cascades
 Evaluation Cost. JMLR 15, 2014, section 5.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from thrifty.arrays import to_host
 from thrifty.costs import CostModel
 from thrifty.models.forests.converters import is_fitted, reader_of
 from thrifty.models.forests.feature_map import BoostedFeatureMap
@@ -41,6 +43,7 @@ def map_features(estimator: Any, rows: Rows) -> tuple[np.ndarray, CostModel]:
     if estimator.feature_map is None:
         refuse_extreme_columns(rows.X, estimator._feature_ids(), type(estimator).__name__)
         return rows.X, estimator.cost_model_
+    rows = replace(rows, X=to_host(rows.X))  # forests read NumPy arrays
     filled = FilledRows(rows.X, np.empty((len(rows), 0)), rows.weight)
     estimator.feature_map_ = feature_map = _fitted_map(estimator, filled.X, rows)
     given = estimator.feature_map
