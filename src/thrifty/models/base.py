@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from thrifty.arrays import cast, host_dtype, is_device_array, namespace_of, number, to_host, without_gradient
 from thrifty.costs import CostModel
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.derived import Derivation
@@ -76,6 +77,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
     training_: Training
     n_features_in_: int
     _accepts_sparse = False
+    _follows_device = False  # whether a fit computes where X is, for arrays on a device
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -233,16 +235,9 @@ class BudgetedEstimator(BaseEstimator, ABC):
         if is_collection(X):
             raise TypeError(collections().cannot_fit(type(self).__name__))
         forget_fit(self)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=FLOATS,
-            order="C",
-            accept_sparse="csr" if self._accepts_sparse else False,
-            ensure_all_finite=True if issparse(X) else "allow-nan",
-        )
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        y, sample_weight, qid = to_host(y), to_host(sample_weight), to_host(qid)
+        X, y = self._checked_on_device(X, y) if self._computes_where(X) else self._checked_to_fit(to_host(X), y)
+        weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         refuse_extreme(weight, "sample_weight", type(self).__name__, "Multiply all weights by a constant.")
         rows = Rows(X, y, weight, checked_queries(qid, X.shape[0], type(self).__name__)).counted()
         self._resolve_costs()
@@ -260,6 +255,34 @@ class BudgetedEstimator(BaseEstimator, ABC):
         """Set `cost_model_`, aligned with the columns of X."""
         names, owner = getattr(self, "feature_names_in_", None), type(self).__name__
         self.cost_model_ = CostModel.resolve(self.costs, self.n_features_in_, feature_names=names, owner=owner)
+
+    def _checked_to_fit(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Check features and targets in the memory of this process."""
+        return validate_data(
+            self,
+            X,
+            y,
+            dtype=FLOATS,
+            order="C",
+            accept_sparse="csr" if self._accepts_sparse else False,
+            ensure_all_finite=True if issparse(X) else "allow-nan",
+        )
+
+    def _computes_where(self, X: Any) -> bool:
+        """Tell whether a fit computes on the device of X. All other fits read a copy in the memory of this process."""
+        return is_device_array(X) and self._follows_device and getattr(self, "device", None) != "cpu"
+
+    def _checked_on_device(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Check features on a device and targets in the memory of this process."""
+        owner = type(self).__name__
+        if len(X.shape) != 2:
+            raise ValueError(f"{owner}: X has {len(X.shape)} axes; expected 2, rows and columns.")
+        X = without_gradient(X)
+        X = X if host_dtype(X) in FLOATS else cast(X, namespace_of(X).float64)
+        if number(namespace_of(X).any(namespace_of(X).isinf(X))):
+            raise ValueError(f"{owner}: X contains infinity. Pass finite numbers, or NaN for what is missing.")
+        stand_in = np.broadcast_to(np.zeros(1), tuple(X.shape))  # for all checks that do not read values
+        return X, validate_data(self, stand_in, y, dtype=None, ensure_all_finite=False)[1]
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """Return the targets of training rows as columns of numbers (n, n_targets); a classifier sets `classes_`."""
@@ -301,10 +324,10 @@ class BudgetedEstimator(BaseEstimator, ABC):
         return 1
 
     def _checked(self, X: Any) -> Any:
-        """Check rows to predict; infinities are refused later, and only in values that are acquired."""
+        """Check rows to predict, in the memory of this process; infinities that are acquired are refused later."""
         return validate_data(
             self,
-            X,
+            to_host(X),
             reset=False,
             dtype=FLOATS,
             order="C",

@@ -7,6 +7,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils.validation import validate_data
 
+from thrifty.arrays import to_host
 from thrifty.metrics.scoring import query_metric
 from thrifty.models.rows import Rows
 
@@ -21,8 +22,8 @@ def given_rows(estimator: Any, given: Any) -> Rows:
     X, y, qid = (*given, None)[:3]
     if query_metric(scoring) and qid is None:
         raise ValueError(f"{owner}: scoring={scoring!r} is computed by query. Pass validation=(X, y, qid).")
-    X = validate_data(estimator, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-    y = np.asarray(y)
+    X = validate_data(estimator, to_host(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+    y, qid = np.asarray(to_host(y)), to_host(qid)
     for name, column in (("y", y), ("qid", y if qid is None else np.asarray(qid))):
         if column.shape != (len(X),):
             raise ValueError(f"{owner}: {name} of validation has shape {column.shape} for {len(X)} rows.")

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from thrifty.arrays import is_device_array, namespace_of, to_host
+
 SMALLEST, LARGEST = 1e-100, 1e100
 EXPECTED = f"expected 0, or between {SMALLEST:g} and {LARGEST:g}, because other squares overflow or underflow"
 
@@ -35,8 +37,11 @@ def largest_sizes(rows: Any) -> np.ndarray:
     return _largest_sizes(rows.X) if len(rows.X) else np.full(rows.X.shape[1], np.nan)
 
 
-def _largest_sizes(X: np.ndarray) -> np.ndarray:
+def _largest_sizes(X: Any) -> np.ndarray:
     """Return the largest absolute value of each column, without a copy of X; NaN for a column without values."""
+    if is_device_array(X):
+        xp = namespace_of(X)
+        return to_host(xp.max(xp.where(xp.isnan(X), xp.zeros_like(X), xp.abs(X)), axis=0))
     return np.fmax(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 
+from thrifty.arrays import is_device_array, taken
 from thrifty.models.parameters import is_number
 
 Encoder = Callable[[np.ndarray], np.ndarray]  # turns y into columns of numbers (n, n_targets)
@@ -49,7 +50,8 @@ class Rows:
     def take(self, index: np.ndarray) -> Rows:
         """Return the rows at some positions, or where a boolean mask is True."""
         y, weight, qid = (None if each is None else each[index] for each in (self.y, self.weight, self.qid))
-        return Rows(_safe_indexing(self.X, index), np.asarray(y), weight, qid)
+        X = taken(self.X, index) if is_device_array(self.X) else _safe_indexing(self.X, index)
+        return Rows(X, np.asarray(y), weight, qid)
 
     def counted(self) -> Rows:
         """Return the rows of positive weight."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from thrifty.arrays import host_dtype, to_host
 from thrifty.stored import Text, Whole, stored
 
 MAX_BYTES = 2**25  # a hash of more bytes would take long compared with a fast fit
@@ -79,10 +81,10 @@ def without_fingerprint() -> Iterator[None]:
 
 def fingerprint(X: Any, y: np.ndarray) -> str:
     """Return a hash that differs between training tables."""
-    digest = sha256(repr((X.shape, y.shape)).encode())
+    digest = sha256(repr((tuple(X.shape), y.shape)).encode())
     parts = [X.data, X.indices, X.indptr] if issparse(X) else [X]
-    step = max(1, -(-sum(part.nbytes for part in parts) // MAX_BYTES))
+    step = max(1, -(-sum(math.prod(part.shape) * host_dtype(part).itemsize for part in parts) // MAX_BYTES))
     for part in parts:
-        digest.update(part[::step].astype(part.dtype.newbyteorder("<"), copy=False).tobytes())
+        digest.update(to_host(part[::step, ...]).astype(host_dtype(part).newbyteorder("<"), copy=False).tobytes())
     digest.update("\0".join(map(str, y[::step].ravel().tolist())).encode())
     return digest.hexdigest()

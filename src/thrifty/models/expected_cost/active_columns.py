@@ -5,10 +5,9 @@ them out.
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-
+from thrifty.arrays import Selection, namespace_of, number
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.tree_parameters import Parameters
 
@@ -20,35 +19,46 @@ class ActiveColumns(NamedTuple):
 
     Attributes
     ----------
-    columns : ndarray of int
-        Positions of the columns in the full objective.
+    columns : Selection or None
+        The columns of the full objective; None for all.
     objective : Objective
         The objective of these columns.
     """
 
-    columns: np.ndarray
+    columns: Selection | None
     objective: Objective
 
     @classmethod
     def all_of(cls, objective: Objective) -> "ActiveColumns":
         """Return the objective of all columns."""
-        return cls(np.arange(objective.X.shape[1]), objective)
+        return cls(None, objective)
 
-    def restricted(self, used: np.ndarray, full: Objective) -> "ActiveColumns":
-        """Return the objective of the columns `used`, or of more columns if that saves a copy."""
-        if len(used) > LARGEST_SHARE * len(self.columns) and np.isin(used, self.columns).all():
+    def restricted(self, used: Any, full: Objective) -> "ActiveColumns":
+        """Return the objective of the columns marked in `used` (d,), or of more columns if that saves a copy."""
+        xp, n_present = namespace_of(used), self.objective.X.shape[1]
+        n_used = int(number(xp.count_nonzero(used)))
+        if n_used > LARGEST_SHARE * n_present and not self._lacks(used):
             return self
-        if len(used) > LARGEST_SHARE * full.X.shape[1]:
+        if n_used > LARGEST_SHARE * full.X.shape[1]:
             return ActiveColumns.all_of(full)
-        X = np.ascontiguousarray(full.X[:, used])
-        return ActiveColumns(used, replace(full, X=X, penalty=full.penalty.for_columns(used)))
+        columns = Selection(used)
+        X = xp.take(full.X, columns.positions, axis=1)
+        return ActiveColumns(columns, replace(full, X=X, penalty=full.penalty.for_columns(columns.positions)))
 
     def select(self, parameters: Parameters) -> Parameters:
         """Return the parameters of these columns, given the parameters of all columns."""
-        return replace(parameters, weights=parameters.weights[:, :, self.columns])
+        if self.columns is None:
+            return parameters
+        xp = namespace_of(parameters.weights)
+        return replace(parameters, weights=xp.take(parameters.weights, self.columns.positions, axis=2))
 
-    def expand(self, parameters: Parameters, n_columns: int) -> Parameters:
+    def expand(self, parameters: Parameters) -> Parameters:
         """Return the parameters of all columns, given the parameters of these columns."""
-        weights = np.zeros((*parameters.weights.shape[:2], n_columns))
-        weights[:, :, self.columns] = parameters.weights
-        return replace(parameters, weights=weights)
+        if self.columns is None:
+            return parameters
+        return replace(parameters, weights=self.columns.spread(parameters.weights))
+
+    def _lacks(self, used: Any) -> bool:
+        """Tell whether some of the columns marked in `used` are not here."""
+        xp = namespace_of(used)
+        return self.columns is not None and bool(number(xp.any(used & ~self.columns.marks)))

@@ -138,6 +138,8 @@ class AndOrClassifier(TwoClassCascade):
     True
     """
 
+    _follows_device = False  # its traversal and its losses are written for NumPy
+
     def __init__(
         self,
         *,

@@ -13,8 +13,9 @@ from scipy.optimize import minimize
 
 from thrifty.models.expected_cost.joint_solver import SETTLED, STUCK, Callback, Solution
 from thrifty.models.expected_cost.leaves import fit_leaves
-from thrifty.models.expected_cost.objective import Objective, product
+from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.penalties import SMALLEST
+from thrifty.models.expected_cost.products import product
 from thrifty.models.expected_cost.stationarity import Stationarity
 from thrifty.models.expected_cost.tree_parameters import Parameters
 

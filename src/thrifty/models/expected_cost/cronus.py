@@ -72,6 +72,9 @@ class CronusRegressor(ExpectedCostEstimator, BudgetedRegressor):
         the objective, relative to the slope that a column equal to the target would have at zero weights.
     verbose : bool, default=False
         Whether to show a progress bar.
+    device : str or None, default=None
+        Where the fit computes. None: where X is, so that arrays of PyTorch or CuPy stay on their device. "cpu": in this
+        process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page about GPUs.
     random_state : int, RandomState instance or None, default=None
         Determines which rows are held out. Nothing else is random.
 
@@ -142,6 +145,7 @@ class CronusRegressor(ExpectedCostEstimator, BudgetedRegressor):
         max_iter: int = 100,
         tol: float = 0.05,
         verbose: bool = False,
+        device: str | None = None,
         random_state: Any = None,
     ):
         self.costs = costs
@@ -160,6 +164,7 @@ class CronusRegressor(ExpectedCostEstimator, BudgetedRegressor):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
+        self.device = device
         self.random_state = random_state
 
     def _n_nodes(self) -> int:
@@ -227,6 +232,9 @@ class CronusClassifier(TwoClassCascade):
         the objective, relative to the slope that a column equal to the target would have at zero weights.
     verbose : bool, default=False
         Whether to show a progress bar.
+    device : str or None, default=None
+        Where the fit computes. None: where X is, so that arrays of PyTorch or CuPy stay on their device. "cpu": in this
+        process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page about GPUs.
     random_state : int, RandomState instance or None, default=None
         Determines which rows are held out. Nothing else is random.
 
@@ -301,6 +309,7 @@ class CronusClassifier(TwoClassCascade):
         max_iter: int = 100,
         tol: float = 0.05,
         verbose: bool = False,
+        device: str | None = None,
         random_state: Any = None,
     ):
         self.costs = costs
@@ -320,6 +329,7 @@ class CronusClassifier(TwoClassCascade):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
+        self.device = device
         self.random_state = random_state
 
     def _n_nodes(self) -> int:

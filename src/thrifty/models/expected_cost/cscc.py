@@ -68,6 +68,9 @@ class CSCCRegressor(ExpectedCostEstimator, BudgetedRegressor):
         the objective, relative to the slope that a column equal to the target would have at zero weights.
     verbose : bool, default=False
         Whether to show a progress bar.
+    device : str or None, default=None
+        Where the fit computes. None: where X is, so that arrays of PyTorch or CuPy stay on their device. "cpu": in this
+        process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page about GPUs.
     random_state : int, RandomState instance or None, default=None
         Determines which rows are held out. Nothing else is random.
 
@@ -135,6 +138,7 @@ class CSCCRegressor(ExpectedCostEstimator, BudgetedRegressor):
         max_iter: int = 100,
         tol: float = 0.05,
         verbose: bool = False,
+        device: str | None = None,
         random_state: Any = None,
     ):
         self.costs = costs
@@ -152,6 +156,7 @@ class CSCCRegressor(ExpectedCostEstimator, BudgetedRegressor):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
+        self.device = device
         self.random_state = random_state
 
     def _n_nodes(self) -> int:
@@ -217,6 +222,9 @@ class CSCCClassifier(TwoClassCascade):
         the objective, relative to the slope that a column equal to the target would have at zero weights.
     verbose : bool, default=False
         Whether to show a progress bar.
+    device : str or None, default=None
+        Where the fit computes. None: where X is, so that arrays of PyTorch or CuPy stay on their device. "cpu": in this
+        process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page about GPUs.
     random_state : int, RandomState instance or None, default=None
         Determines which rows are held out. Nothing else is random.
 
@@ -288,6 +296,7 @@ class CSCCClassifier(TwoClassCascade):
         max_iter: int = 100,
         tol: float = 0.05,
         verbose: bool = False,
+        device: str | None = None,
         random_state: Any = None,
     ):
         self.costs = costs
@@ -306,6 +315,7 @@ class CSCCClassifier(TwoClassCascade):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
+        self.device = device
         self.random_state = random_state
 
     def _n_nodes(self) -> int:

@@ -89,6 +89,9 @@ class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
         the objective, relative to the slope that a column equal to the target would have at zero weights.
     verbose : bool, default=False
         Whether to show a progress bar.
+    device : str or None, default=None
+        Where the fit computes. None: where X is, so that arrays of PyTorch or CuPy stay on their device. "cpu": in this
+        process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page about GPUs.
     random_state : int, RandomState instance or None, default=None
         Determines which rows are held out. Nothing else is random.
 
@@ -156,6 +159,7 @@ class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
         max_iter: int = 100,
         tol: float = 0.05,
         verbose: bool = False,
+        device: str | None = None,
         random_state: Any = None,
     ):
         self.costs = costs
@@ -174,6 +178,7 @@ class CSTCRegressor(ExpectedCostEstimator, BudgetedRegressor):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
+        self.device = device
         self.random_state = random_state
 
     def _n_nodes(self) -> int:
@@ -246,6 +251,9 @@ class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
         the objective, relative to the slope that a column equal to the target would have at zero weights.
     verbose : bool, default=False
         Whether to show a progress bar.
+    device : str or None, default=None
+        Where the fit computes. None: where X is, so that arrays of PyTorch or CuPy stay on their device. "cpu": in this
+        process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page about GPUs.
     random_state : int, RandomState instance or None, default=None
         Determines which rows are held out. Nothing else is random.
 
@@ -317,6 +325,7 @@ class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
         max_iter: int = 100,
         tol: float = 0.05,
         verbose: bool = False,
+        device: str | None = None,
         random_state: Any = None,
     ):
         self.costs = costs
@@ -335,6 +344,7 @@ class CSTCClassifier(ExpectedCostEstimator, BudgetedClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.verbose = verbose
+        self.device = device
         self.random_state = random_state
 
     def _n_nodes(self) -> int:

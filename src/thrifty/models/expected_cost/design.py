@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
+from thrifty.arrays import like
 from thrifty.costs import CostModel
 from thrifty.models.expected_cost.hardening import FineTune, HardNode, harden
 from thrifty.models.expected_cost.initial_parameters import initial_parameters
@@ -80,11 +81,11 @@ class Design:
         weight = data.count / data.count.sum()
         return Objective(
             X=data.X,
-            targets=data.targets,
-            weight=weight,
-            loss_weight=self.loss_weight(data.targets, weight),
+            targets=like(data.targets, data.X),
+            weight=like(weight, data.X),
+            loss_weight=like(self.loss_weight(data.targets, weight), data.X),
             topology=self.topology,
-            penalty=self.penalty(cost_model, data.scales.columns, self.topology),
+            penalty=self.penalty(cost_model, data.scales.columns, self.topology).placed(data.X),
             cost_weight=self.cost_weight,
             l1_weight=self.l1_weight,
             sharpness=self.sharpness,

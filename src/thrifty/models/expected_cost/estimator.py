@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
+from thrifty.arrays import enough_memory
 from thrifty.costs import CostModel
 from thrifty.kernels.threads import scipy_on_one_thread
 from thrifty.models.expected_cost.design import Design
 from thrifty.models.expected_cost.fitting import choose_structure, solve, store
 from thrifty.models.expected_cost.parameter_rules import refuse_bad_parameters
-from thrifty.models.expected_cost.problem import USUAL_RATIO, pose
+from thrifty.models.expected_cost.problem import USUAL_RATIO, Problem, bytes_of_fit, pose
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.parameters import ascending_cost_weights
 from thrifty.models.soundness import require
@@ -39,8 +40,10 @@ class ExpectedCostEstimator(TreeEstimator):
     solver: str = "joint"
     sharpness: float | None = None
     class_weight: Any = None
+    device: str | None = None
 
     learned_support_: np.ndarray
+    _follows_device = True
 
     @abstractmethod
     def _design(self, cost_model: CostModel) -> Design:
@@ -57,7 +60,7 @@ class ExpectedCostEstimator(TreeEstimator):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            NaN means that a value is missing.
+            NaN means that a value is missing. It may be an array of PyTorch or CuPy.
         y : array-like of shape (n,)
             Targets: classes, or numbers for a regressor.
         sample_weight : array-like of shape (n,), optional
@@ -75,10 +78,12 @@ class ExpectedCostEstimator(TreeEstimator):
             The fitted estimator.
         """
         refuse_bad_parameters(self)
-        problem = pose(self, self._validated(X, y, sample_weight, qid), validation)
-        topology, parameters = choose_structure(self, problem)
-        problem = problem.with_topology(topology)
-        return store(self, problem, solve(self, problem, parameters))
+        rows = self._validated(X, y, sample_weight, qid)
+        with enough_memory(type(self).__name__, lambda: bytes_of_fit(self, rows)):
+            problem = pose(self, rows, validation)
+            topology, parameters = choose_structure(self, problem)
+            problem = problem.with_topology(topology)
+            return store(self, problem, solve(self, problem, parameters))
 
     @scipy_on_one_thread()
     def path(
@@ -117,7 +122,12 @@ class ExpectedCostEstimator(TreeEstimator):
         """
         template = clone(self)
         refuse_bad_parameters(template)
-        problem = pose(template, template._validated(X, y, sample_weight, qid), validation)
+        rows = template._validated(X, y, sample_weight, qid)
+        with enough_memory(type(self).__name__, lambda: bytes_of_fit(template, rows)):
+            return self._fit_path(template, pose(template, rows, validation), cost_weights)
+
+    def _fit_path(self, template: Any, problem: Problem, cost_weights: Iterable[float] | None) -> list[Self]:
+        """Fit one model per cost weight; see `path`."""
         usual = cost_weights is None
         ascending = problem.usual_cost_weights() if usual else ascending_cost_weights(cost_weights, type(self).__name__)
         topology, parameters = choose_structure(template, problem.with_cost_weight(ascending[0]))

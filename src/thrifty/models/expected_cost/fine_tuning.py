@@ -17,12 +17,15 @@ is expected from p useless parameters.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from thrifty.arrays import TINY, Selection, cast, concatenated, diagonal_of, largest_size, like, namespace_of, number, to_host, with_larger_diagonal
 from thrifty.models.expected_cost.joint_solver import solve_jointly
 from thrifty.models.expected_cost.leaves import fit_leaves
-from thrifty.models.expected_cost.objective import Objective, product
+from thrifty.models.expected_cost.objective import Objective
+from thrifty.models.expected_cost.products import part_of, scores_of
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.traversal import Traversal
 from thrifty.models.expected_cost.tree_parameters import Parameters
@@ -41,24 +44,38 @@ class Answer:
 
     Attributes
     ----------
-    weights : ndarray of shape (m, d)
-        Weights of the standardised columns.
-    intercepts : ndarray of shape (m,)
-    left_out : ndarray of shape (n, m) or None
+    weights : array of shape (m, d)
+        Weights of the standardised columns; like the intercepts on the device of the objective.
+    intercepts : array of shape (m,)
+    left_out : array of shape (n, m) or None
         Leave-one-out scores of the training rows, if they have been computed.
     """
 
-    weights: np.ndarray
-    intercepts: np.ndarray
-    left_out: np.ndarray | None = None
+    weights: Any
+    intercepts: Any
+    left_out: Any = None
 
     @property
     def reads(self) -> np.ndarray:
         """Mark the columns with a nonzero weight: (d,) bool."""
-        return np.asarray(self.weights.any(axis=0))
+        return to_host(namespace_of(self.weights).any(self.weights != 0, axis=0))
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Positions of the columns with a nonzero weight."""
+        return np.flatnonzero(self.reads)
+
+    @property
+    def own_weights(self) -> Any:
+        """Weights of the columns with a nonzero weight: (m, k)."""
+        return namespace_of(self.weights).take(self.weights, like(self.columns, self.weights), axis=1)
+
+    def on_host(self) -> "Answer":
+        """Return the answer in NumPy arrays, without leave-one-out scores."""
+        return Answer(to_host(self.weights), to_host(self.intercepts))
 
 
-def fit_answer(objective: Objective, columns: np.ndarray, optional: np.ndarray, reach: np.ndarray) -> Answer:
+def fit_answer(objective: Objective, columns: np.ndarray, optional: np.ndarray, reach: Any) -> Answer:
     """Fit the answer of a node on some columns.
 
     Parameters
@@ -68,7 +85,7 @@ def fit_answer(objective: Objective, columns: np.ndarray, optional: np.ndarray, 
         The columns that the answer may weigh.
     optional : ndarray of bool, shape (d,)
         Columns that are dropped if their share in the variance of the answer is negligible.
-    reach : ndarray of shape (n,)
+    reach : array of shape (n,)
         Probability of each row to reach the node.
 
     Returns
@@ -82,7 +99,7 @@ def fit_answer(objective: Objective, columns: np.ndarray, optional: np.ndarray, 
 
 
 def shrink_to_parent(
-    parent: Answer, answer: Answer, objective: Objective, reach: np.ndarray, n_rows: float, n_routing: int
+    parent: Answer, answer: Answer, objective: Objective, reach: Any, n_rows: float, n_routing: int
 ) -> Answer:
     """Mix an answer with the answer of the parent node, by the formula at the top of this module.
 
@@ -90,7 +107,7 @@ def shrink_to_parent(
     ----------
     parent, answer : Answer
     objective : Objective
-    reach : ndarray of shape (n,)
+    reach : array of shape (n,)
         Probability of each row to reach the node.
     n_rows : float
         Number of rows that the weights of the objective, which sum to 1, stand for.
@@ -101,10 +118,10 @@ def shrink_to_parent(
     -------
     Answer
     """
-    n = n_rows * float(objective.weight @ reach)
+    n = n_rows * number(objective.weight @ reach)
     n_parameters = int(answer.reads.sum()) + 1 + n_routing
     own_loss, parent_loss = (_mean_loss(each, objective, reach) for each in (answer, parent))
-    noise = 0.5 * len(answer.intercepts) if objective.logistic else own_loss * n / max(n - n_parameters, 1.0)
+    noise = 0.5 * answer.intercepts.shape[0] if objective.logistic else own_loss * n / max(n - n_parameters, 1.0)
     gain = n * max(parent_loss - own_loss, 0.0)
     share = 1.0 - n_parameters * noise / gain if gain > 0 else 0.0
     if share > NEARLY_ONE:
@@ -114,32 +131,40 @@ def shrink_to_parent(
         (answer.intercepts, parent.intercepts),
         (left_out_scores(answer, objective, reach), left_out_scores(parent, objective, reach)),
     )
+    share = float(share)
     return Answer(*(max(share, 0.0) * own + min(1.0 - share, 1.0) * of_parent for own, of_parent in pairs))
 
 
-def _mean_loss(answer: Answer, objective: Objective, reach: np.ndarray) -> float:
+def _mean_loss(answer: Answer, objective: Objective, reach: Any) -> float:
     """Return the mean loss of the rows, weighted by their probability to reach the node."""
-    columns = np.flatnonzero(answer.reads)
-    single = _single_node(objective, columns, reach)
-    n_scores = len(answer.intercepts)
-    node = Parameters(answer.weights[None, :, columns], answer.intercepts[None], np.zeros(1), np.ones((1, n_scores)))
-    loss, *_ = single.backward(node, single.traverse(node), np.zeros(1), np.zeros((1, 2)))
-    return loss / max(float(single.loss_weight.sum()), np.finfo(float).tiny)
+    single = _single_node(objective, answer.columns, reach)
+    place = single.weight
+    weights, n_scores = answer.own_weights[None, ...], answer.intercepts.shape[0]
+    node = Parameters(weights, answer.intercepts[None, :], np.zeros(1), np.ones((1, n_scores))).placed(place)
+    no_price = like(np.zeros(1), place), like(np.zeros((1, 2)), place)
+    loss, *_ = single.backward(node, single.traverse(node), *no_price)
+    return number(loss) / max(number(namespace_of(place).sum(single.loss_weight)), TINY)
 
 
-def _variance_shares(answer: Answer, objective: Objective, reach: np.ndarray) -> np.ndarray:
+def _variance_shares(answer: Answer, objective: Objective, reach: Any) -> np.ndarray:
     """Return the share (d,) of each column in the variance of the answer, correlations ignored."""
-    rows, columns = np.flatnonzero(reach > SMALLEST_REACH), np.flatnonzero(answer.reads)
-    share = (objective.weight * reach)[rows]
-    share = share / max(share.sum(), np.finfo(float).tiny)
-    values = objective.X[np.ix_(rows, columns)]
-    values -= product(share, values).astype(values.dtype)
+    rows, columns = _likely(reach).positions, answer.columns
+    xp = namespace_of(reach)
+    share = xp.take(objective.weight * reach, rows)
+    share = share / xp.clip(xp.sum(share), TINY, None)
+    values = cast(part_of(objective.X, rows, columns), share.dtype)
+    values = values - share @ values
     parts = np.zeros(objective.X.shape[1])
-    parts[columns] = np.einsum("i,ij,ij->j", share, values, values) * (answer.weights[:, columns] ** 2).sum(axis=0)
-    return parts / max(parts.sum(), np.finfo(float).tiny)
+    parts[columns] = to_host((share @ (values * values)) * xp.sum(answer.own_weights**2, axis=0))
+    return parts / max(parts.sum(), TINY)
 
 
-def refit_answer(objective: Objective, columns: np.ndarray, reach: np.ndarray) -> Answer:
+def _likely(reach: Any) -> Selection:
+    """Return the rows that are not too unlikely to reach a node to count in its fit."""
+    return Selection(reach > SMALLEST_REACH)
+
+
+def refit_answer(objective: Objective, columns: np.ndarray, reach: Any) -> Answer:
     """Minimise the loss plus the l1 norm over the weights of some columns, as section 3.5 prints it.
 
     `reach` (n,) is the share of the loss of each row that counts.
@@ -149,45 +174,44 @@ def refit_answer(objective: Objective, columns: np.ndarray, reach: np.ndarray) -
     zeros = Parameters(
         np.zeros((1, n_scores, len(columns))), np.zeros((1, n_scores)), np.zeros(1), np.ones((1, n_scores))
     )
-    fitted = fit_leaves(single, zeros, np.array([0]))
+    fitted = fit_leaves(single, zeros.placed(single.X), np.array([0]))
     if single.logistic:
         fitted = solve_jointly(single, fitted, max_iter=20).parameters
-    weights = np.zeros((n_scores, objective.X.shape[1]))
-    weights[:, columns] = fitted.weights[0]
-    return Answer(weights, fitted.intercepts[0])
+    chosen = Selection(like(np.isin(np.arange(objective.X.shape[1]), columns), objective.X))
+    return Answer(chosen.spread(fitted.weights[0, ...]), fitted.intercepts[0, ...])
 
 
-def loss_shares(objective: Objective, soft: Traversal, k: int) -> np.ndarray:
+def loss_shares(objective: Objective, soft: Traversal, k: int) -> Any:
     """Return the share (n,) of the loss of each row that counts at node k: that it gets there or, by exit, leaves."""
     if not objective.by_exit or not objective.topology.inner[k]:
         return soft.reach[:, k]
-    leaves_up, leaves_down = objective.topology.ends[k]
+    leaves_up, leaves_down = objective.topology.ends[k].astype(float).tolist()
     return soft.reach[:, k] * (leaves_up * soft.sigma[:, k] + leaves_down * (1.0 - soft.sigma[:, k]))
 
 
-def _single_node(objective: Objective, columns: np.ndarray, reach: np.ndarray) -> Objective:
+def _single_node(objective: Objective, columns: np.ndarray, reach: Any) -> Objective:
     """Return the objective of a single node without cost, in which rows count by their probability to reach it."""
-    rows = np.flatnonzero(reach > SMALLEST_REACH)
+    xp, rows = namespace_of(reach), _likely(reach).positions
     return replace(
         objective,
-        X=objective.X[np.ix_(rows, columns)],
-        targets=objective.targets[rows],
-        weight=objective.weight[rows],
-        loss_weight=objective.loss_weight[rows] * reach[rows],
+        X=part_of(objective.X, rows, columns),
+        targets=xp.take(objective.targets, rows, axis=0),
+        weight=xp.take(objective.weight, rows),
+        loss_weight=xp.take(objective.loss_weight * reach, rows),
         topology=SINGLE_NODE,
         penalty=objective.penalty.for_columns(columns).with_topology(SINGLE_NODE),
         cost_weight=0.0,
     )
 
 
-def as_log_odds(answer: Answer, objective: Objective, reach: np.ndarray, n_rows: float) -> Answer:
+def as_log_odds(answer: Answer, objective: Objective, reach: Any, n_rows: float) -> Answer:
     """Return the answer with scores converted to log-odds, calibrated on leave-one-out scores.
 
     Parameters
     ----------
     answer : Answer
     objective : Objective
-    reach : ndarray of shape (n,)
+    reach : array of shape (n,)
         Probability of each row to reach the node.
     n_rows : float
         Number of rows that the weights of the objective, which sum to 1, stand for.
@@ -196,33 +220,38 @@ def as_log_odds(answer: Answer, objective: Objective, reach: np.ndarray, n_rows:
     -------
     Answer
     """
-    likely = np.flatnonzero(reach > SMALLEST_REACH)
-    rows = likely[np.linspace(0, len(likely) - 1, min(len(likely), ENOUGH_ROWS)).astype(int)]
-    scores = left_out_scores(answer, objective, reach)[rows]
-    slope, offsets = fit_log_odds(scores, objective.targets[rows], n_rows * objective.loss_weight[rows] * reach[rows])
-    return Answer(slope * answer.weights, slope * answer.intercepts + offsets)
+    xp, likely = namespace_of(reach), _likely(reach)
+    chosen = np.linspace(0, likely.size - 1, min(likely.size, ENOUGH_ROWS)).astype(int)
+    rows = xp.take(likely.positions, like(chosen, reach))
+    scores, targets = (to_host(xp.take(each, rows, axis=0)) for each in (left_out_scores(answer, objective, reach), objective.targets))
+    weight = n_rows * to_host(xp.take(objective.loss_weight * reach, rows))
+    slope, offsets = fit_log_odds(scores, targets, weight)
+    return Answer(slope * answer.weights, slope * answer.intercepts + like(offsets, answer.weights))
 
 
-def left_out_scores(answer: Answer, objective: Objective, reach: np.ndarray) -> np.ndarray:
+def left_out_scores(answer: Answer, objective: Objective, reach: Any) -> Any:
     """Return the leave-one-out scores (n, m) of the rows that may reach the node, and zeros for all others.
 
     For logistic loss these are the plain scores.
     """
     if answer.left_out is not None:
         return answer.left_out
-    rows, columns = np.flatnonzero(reach > SMALLEST_REACH), np.flatnonzero(answer.reads)
-    values = objective.X[np.ix_(rows, columns)].astype(float)
-    scores = np.zeros(objective.targets.shape)
-    scores[rows] = product(values, answer.weights[:, columns].T) + answer.intercepts
+    xp, likely = namespace_of(reach), _likely(reach)
+    weights = answer.own_weights
+    values = cast(part_of(objective.X, likely.positions, answer.columns), weights.dtype)
+    scores = scores_of(values, weights) + answer.intercepts
     if not objective.logistic:
-        leverages = _leverages(values, (objective.loss_weight * reach)[rows])
-        scores[rows] = leave_one_out(scores[rows], objective.targets[rows], leverages)
-    return scores
+        leverages = _leverages(values, xp.take(objective.loss_weight * reach, likely.positions))
+        scores = leave_one_out(scores, xp.take(objective.targets, likely.positions, axis=0), leverages)
+    return likely.spread(scores.T).T
 
 
-def _leverages(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def _leverages(values: Any, weight: Any) -> Any:
     """Return the leverage of each row: w[i] * a[i]' (A' W A)^-1 a[i], with a[i] the values of row i and a 1."""
-    design = np.column_stack([values, np.ones(len(values))])
+    xp = namespace_of(values)
+    design = concatenated(xp, [values, xp.ones_like(weight)[:, None]], axis=1)
     gram = design.T @ (weight[:, None] * design)
-    gram[np.diag_indices(len(gram))] += 1e-9 * gram.diagonal().max() or 1.0  # 1: no row counts
-    return weight * np.einsum("ij,ij->i", design @ np.linalg.inv(gram), design)
+    gram = with_larger_diagonal(gram, 1e-9 * largest_size(diagonal_of(gram)) or 1.0)  # 1: no row counts
+    products = design @ xp.linalg.inv(gram)
+    products *= design
+    return weight * xp.sum(products, axis=1)

@@ -87,12 +87,13 @@ def harden(
     -------
     list of HardNode
     """
-    soft, supports = objective.traverse(parameters), parameters.squares() > 0
+    soft, learned = objective.traverse(parameters), parameters.on_host()
+    supports = learned.squares() > 0
     if fine_tune == "auto":
         fine_tune = usual_fine_tune(n_rows, supports[objective.topology.ends.any(axis=1)])
-    routes = learned_routes(objective.topology, parameters)
+    routes = learned_routes(objective.topology, learned)
     if fine_tune in WITH_NEEDED_ROUTES:
-        routes = needed_routes(objective, parameters, routes, soft.scores, prices)
+        routes = needed_routes(objective, learned, routes, soft.scores, prices)
     parents = reachable_nodes(routes)
     position = {END: END} | {k: i for i, k in enumerate(parents)}
     held = {END: np.arange(0)}
@@ -100,7 +101,7 @@ def harden(
     nodes = []
     for k, parent in parents.items():
         route, reach = routes[k], soft.reach[:, k]
-        answer = Answer(parameters.weights[k], parameters.intercepts[k])
+        answer = Answer(parameters.weights[k, ...], parameters.intercepts[k, ...])
         if fine_tune == "paper" and END in (route.upper, route.lower):
             answer = refit_answer(objective, np.flatnonzero(supports[k]), loss_shares(objective, soft, k))
         elif fine_tune in WITH_NEEDED_ROUTES:
@@ -114,7 +115,7 @@ def harden(
         held[k] = np.append(held[parent], buys)
         final = as_log_odds(answer, objective, reach, n_rows) if calibrate else answer
         route = replace(route, upper=position[route.upper], lower=position[route.lower])
-        nodes.append(HardNode(buys, final, route, position[parent], supports[k]))
+        nodes.append(HardNode(buys, final.on_host(), route, position[parent], supports[k]))
     return nodes
 
 

@@ -3,8 +3,11 @@
 The threshold of a node is then set so that a share of the rows that reach it, usually half, goes to the upper side.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
+from thrifty.arrays import like, to_host
 from thrifty.models.expected_cost.leaves import fit_leaves
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.tree_parameters import Parameters
@@ -23,7 +26,7 @@ def initial_parameters(objective: Objective) -> Parameters:
         intercepts=np.zeros((n_nodes, n_scores)),
         thresholds=np.zeros(n_nodes),
         directions=np.full((n_nodes, n_scores), n_scores**-0.5),
-    )
+    ).placed(objective.X)
     for level in range(topology.depth.max() + 1):
         parameters = fit_as_leaves(sample, parameters, np.flatnonzero(topology.depth == level))
     return parameters
@@ -39,12 +42,15 @@ def fit_as_leaves(objective: Objective, parameters: Parameters, nodes: np.ndarra
     leaves = np.searchsorted(kept, nodes)
     fitted = fit_leaves(cut, parameters.take(kept), leaves)
     soft = cut.traverse(fitted)
-    scores = soft.scores.reshape(len(soft.scores), *fitted.intercepts.shape)
-    for k in leaves:
-        weight = objective.weight * soft.reach[:, k]
-        fitted.directions[k] = _direction(scores[:, k], weight, objective.upper_sign)
-        fitted.thresholds[k] = split(scores[:, k] @ fitted.directions[k], weight, objective.keep_ratio)
-    return parameters.with_nodes(kept, fitted)
+    directions, thresholds = 1.0 * fitted.directions, 1.0 * fitted.thresholds
+    n_scores = directions.shape[1]
+    for k in leaves.tolist():
+        scores = to_host(soft.scores[:, k * n_scores : (k + 1) * n_scores])
+        weight = to_host(objective.weight * soft.reach[:, k])
+        direction = _direction(scores, weight, objective.upper_sign)
+        directions[k, ...] = like(direction, directions)
+        thresholds[k, ...] = split(scores @ direction, weight, objective.keep_ratio)
+    return parameters.with_nodes(kept, replace(fitted, directions=directions, thresholds=thresholds))
 
 
 def _direction(scores: np.ndarray, weight: np.ndarray, upper_sign: float) -> np.ndarray:

@@ -6,13 +6,16 @@ Weights that become negligible are set to zero and leave the problem. When the r
 weights whose slope exceeds the slope of the penalty enter it again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
+from thrifty.arrays import Selection, concatenated, like, namespace_of, number
 from thrifty.models.expected_cost.active_columns import ActiveColumns
+from thrifty.models.expected_cost.minimisers import lowest_point
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.penalties import SMALLEST
 from thrifty.models.expected_cost.stationarity import Stationarity
@@ -82,14 +85,15 @@ def solve_jointly(
     Solution
     """
     free = np.ones(objective.topology.n_nodes, dtype=bool) if free is None else free
+    xp, free = namespace_of(parameters.weights), like(free, parameters.weights)
     solution = Solution(parameters, [objective.value(parameters)])
     active = ActiveColumns.all_of(objective)
-    entering, steps = np.zeros_like(parameters.weights), STEPS
+    entering, steps = None, STEPS
     for _ in range(max_iter):
         value = _enter(objective, solution, entering)
-        active = active.restricted(np.flatnonzero(solution.parameters.squares().any(axis=0)), objective)
-        progress, some_entered = _advance(active, solution, value, free, steps), entering.any()
-        entering = np.zeros_like(parameters.weights)
+        active = active.restricted(xp.any(solution.parameters.squares() > 0, axis=0), objective)
+        progress, some_entered = _advance(active, solution, value, free, steps), entering is not None
+        entering = None
         if callback is not None and callback(solution.parameters, solution.history[-1]):
             solution.stopped = True
             break
@@ -97,7 +101,7 @@ def solve_jointly(
             state = Stationarity.of(objective, solution.parameters, free)
             entering = state.entering_steps(SMALLEST_EXCESS)
             settled = progress < (max(SETTLED * tol, STUCK) if state.residual <= tol else STUCK)
-            if settled and (some_entered or not entering.any()):
+            if settled and (some_entered or entering is None):
                 if steps == MORE_STEPS:
                     break
                 steps = MORE_STEPS
@@ -107,64 +111,65 @@ def solve_jointly(
     return solution
 
 
-def _enter(objective: Objective, solution: Solution, steps: np.ndarray) -> float:
+def _enter(objective: Objective, solution: Solution, steps: Any) -> float:
     """Move zero weights by these steps, or by smaller ones, if the objective does not rise; return its value."""
-    while steps.any():
+    while steps is not None:
         candidate = replace(solution.parameters, weights=solution.parameters.weights + steps)
         if (value := objective.value(candidate)) <= solution.history[-1]:
             solution.parameters = candidate
             return value
-        steps = np.where(np.abs(steps) > 4 * SMALLEST, steps / 4, 0.0)
+        xp = namespace_of(steps)
+        steps = xp.where(xp.abs(steps) > 4 * SMALLEST, steps / 4, xp.zeros_like(steps))
+        steps = steps if number(xp.any(steps != 0)) else None
     return solution.history[-1]
 
 
-def _advance(active: ActiveColumns, solution: Solution, value: float, free: np.ndarray, steps: int) -> float:
+def _advance(active: ActiveColumns, solution: Solution, value: float, free: Any, steps: int) -> float:
     """Do one round on the active columns; return the relative progress. `value` is the objective at the moment."""
-    before, n_columns = solution.history[-1], solution.parameters.weights.shape[2]
+    before = solution.history[-1]
     lowered, mass = _minimise_bound(active.objective, active.select(solution.parameters), free, steps)
     for candidate in (_without_negligible(active.objective, lowered, mass, free), lowered):
         if (reached := active.objective.value(candidate)) <= value:
-            solution.parameters, value = active.expand(candidate, n_columns), reached
+            solution.parameters, value = active.expand(candidate), reached
             break
     solution.history.append(value)
     return (before - value) / max(abs(before), np.finfo(float).tiny)
 
 
-def _without_negligible(objective: Objective, parameters: Parameters, mass: np.ndarray, free: np.ndarray) -> Parameters:
+def _without_negligible(objective: Objective, parameters: Parameters, mass: Any, free: Any) -> Parameters:
     """Return parameters in which negligible weights are zero."""
     kept = ~objective.penalty.negligible(parameters.squares(), mass) | ~free[:, None]
-    return replace(parameters, weights=parameters.weights * kept[:, None, :])
+    return parameters.keeping(kept)
 
 
-def _drop_small_weights(objective: Objective, solution: Solution, free: np.ndarray) -> None:
+def _drop_small_weights(objective: Objective, solution: Solution, free: Any) -> None:
     """Set as many small weights as possible to zero without raising the objective; rounds would do this slowly."""
+    xp = namespace_of(free)
     for size in SMALL_WEIGHTS:
         kept = (solution.parameters.squares() >= size**2) | ~free[:, None]
-        dropped = replace(solution.parameters, weights=solution.parameters.weights * kept[:, None, :])
-        if not kept.all() and (value := objective.value(dropped)) <= solution.history[-1]:
+        dropped = solution.parameters.keeping(kept)
+        if not number(xp.all(kept)) and (value := objective.value(dropped)) <= solution.history[-1]:
             solution.parameters, solution.history[-1] = dropped, value
             return
 
 
 def _minimise_bound(
-    objective: Objective, parameters: Parameters, free: np.ndarray, steps: int
-) -> tuple[Parameters, np.ndarray]:
+    objective: Objective, parameters: Parameters, free: Any, steps: int
+) -> tuple[Parameters, Any]:
     """Minimise the bound that is exact here, over the nonzero weights; return parameters and masses there."""
     soft = objective.traverse(parameters)
     auxiliaries = objective.auxiliaries(parameters, soft.mass, SMALLEST)
     variables = _Variables(objective, parameters, free, objective.curvature(parameters.squares(), soft), soft.mass)
     lowest, mass = np.inf, soft.mass
 
-    def bound(x: np.ndarray) -> tuple[float, np.ndarray]:
+    def bound(x: Any) -> tuple[float, Any]:
         nonlocal lowest, mass
         evaluation = objective.evaluate(variables.parameters(x), auxiliaries)
-        if evaluation.value < lowest:
-            lowest, mass = evaluation.value, evaluation.mass
-        return evaluation.value, variables.gradient(evaluation.weights, evaluation.intercepts, evaluation.thresholds)
+        if (value := number(evaluation.value)) < lowest:
+            lowest, mass = value, evaluation.mass
+        return value, variables.gradient(evaluation.weights, evaluation.intercepts, evaluation.thresholds)
 
-    options = {"maxiter": steps, "ftol": 1e-9, "gtol": 1e-9}
-    best = minimize(bound, variables.start, jac=True, method="L-BFGS-B", options=options)
-    return variables.parameters(best.x), mass
+    return variables.parameters(lowest_point(bound, variables.start, steps)), mass
 
 
 class _Variables:
@@ -173,33 +178,34 @@ class _Variables:
     The curvature of a penalty goes to infinity as a weight goes to zero. Without scaling, L-BFGS would be slow.
     """
 
-    def __init__(
-        self, objective: Objective, parameters: Parameters, free: np.ndarray, curvature: np.ndarray, mass: np.ndarray
-    ):
-        self.base = parameters
-        shape = parameters.weights.shape
+    def __init__(self, objective: Objective, parameters: Parameters, free: Any, curvature: Any, mass: Any):
+        xp, (K, m, d) = namespace_of(parameters.weights), parameters.weights.shape
+        self._base = parameters
         weighed = (parameters.squares() > 0) & free[:, None]
-        self.weighed = np.broadcast_to(weighed[:, None, :], shape)
-        self.free, self.routing = free, free & objective.topology.inner
-        of_loss = objective.loss_curvature * np.maximum(mass, SMALLEST)
-        of_weights = np.broadcast_to((of_loss[:, None] + curvature)[:, None, :], shape)[self.weighed]
-        self.scale = 1.0 / np.sqrt(
-            np.concatenate([of_weights, np.repeat(of_loss[free], shape[1]), of_loss[self.routing]])
-        )
-        self.cuts = np.cumsum([of_weights.size, free.sum() * shape[1]])
-        self.start = self.gradient(parameters.weights, parameters.intercepts, parameters.thresholds) / self.scale**2
+        routing = free & like(objective.topology.inner, free)
+        self._kinds = [
+            Selection(xp.broadcast_to(weighed[:, None, :], (K, m, d))),
+            Selection(xp.broadcast_to(free[:, None], (K, m))),
+            Selection(routing),
+        ]
+        self._cuts = np.cumsum([0, *(kind.size for kind in self._kinds)]).tolist()
+        of_loss = objective.loss_curvature * xp.clip(mass, SMALLEST, None)
+        curvatures = ((of_loss[:, None] + curvature)[:, None, :], of_loss[:, None], of_loss)
+        self._scale = 1.0 / xp.sqrt(self._vector(curvatures))
+        self.start = self._vector((parameters.weights, parameters.intercepts, parameters.thresholds)) / self._scale
 
-    def gradient(self, weights: np.ndarray, intercepts: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    def gradient(self, weights: Any, intercepts: Any, thresholds: Any) -> Any:
         """Return the derivatives with respect to the variables, given those with respect to the parameters."""
-        parts = [weights[self.weighed], intercepts[self.free].ravel(), thresholds[self.routing]]
-        return np.concatenate(parts) * self.scale
+        return self._vector((weights, intercepts, thresholds)) * self._scale
 
-    def parameters(self, x: np.ndarray) -> Parameters:
+    def parameters(self, x: Any) -> Parameters:
         """Return the parameters that the variables `x` stand for."""
-        free_weights, free_intercepts, free_thresholds = np.split(x * self.scale, self.cuts)
-        weights, intercepts = self.base.weights.copy(), self.base.intercepts.copy()
-        thresholds = self.base.thresholds.copy()
-        weights[self.weighed] = free_weights
-        intercepts[self.free] = free_intercepts.reshape(-1, intercepts.shape[1])
-        thresholds[self.routing] = free_thresholds
-        return Parameters(weights, intercepts, thresholds, self.base.directions)
+        values, base, cuts = x * self._scale, self._base, self._cuts
+        before = (base.weights, base.intercepts, base.thresholds)
+        parts = [values[first:last] for first, last in pairwise(cuts)]
+        return Parameters(*(k.put(*each) for k, *each in zip(self._kinds, parts, before, strict=True)), base.directions)
+
+    def _vector(self, values: Sequence[Any]) -> Any:
+        """Return the entries that are variables, given arrays of the kinds of parameters."""
+        parts = [kind.of(each) for kind, each in zip(self._kinds, values, strict=True)]
+        return concatenated(namespace_of(parts[0]), parts)

@@ -9,8 +9,11 @@ where v is the loss weight times the probability to reach the leaf, and h the cu
 alternates between this regression and the update of the auxiliary variables.
 """
 
+from typing import Any
+
 import numpy as np
 
+from thrifty.arrays import TINY, Selection, cast, diagonal_of, largest_size, namespace_of, with_larger_diagonal
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.penalties import SMALLEST
 from thrifty.models.expected_cost.tree_parameters import Parameters
@@ -29,17 +32,20 @@ def fit_leaves(
     with a ridge regression in which all auxiliary variables are those of weights equal to 1.
     """
     soft = objective.traverse(parameters)
-    regressions = {k: _Regression(objective, soft.reach[:, k]) for k in leaves}
-    weights, intercepts = parameters.weights.copy(), parameters.intercepts.copy()
+    regressions = {int(k): _Regression(objective, soft.reach[:, int(k)]) for k in leaves}
+    xp, weights, intercepts = namespace_of(parameters.weights), 1.0 * parameters.weights, 1.0 * parameters.intercepts
     if not warm_start:
-        weights[leaves] = 1.0
+        for k in regressions:
+            weights[k, ...] = 1.0
     for _ in range(ROUNDS):
-        squares = np.einsum("kmd,kmd->kd", weights, weights)
+        squares = xp.sum(weights * weights, axis=1)
         curvature = objective.curvature(squares, soft)
-        before = weights[leaves].copy()
+        change = 0.0
         for k, regression in regressions.items():
-            weights[k], intercepts[k] = regression.solve(curvature[k], squares[k] > 0)
-        if np.abs(weights[leaves] - before).max(initial=0.0) < SMALL_CHANGE:
+            before = 1.0 * weights[k, ...]
+            weights[k, ...], intercepts[k, ...] = regression.solve(curvature[k, :], squares[k, :] > 0)
+            change = max(change, largest_size(weights[k, ...] - before))
+        if change < SMALL_CHANGE:
             break
     return Parameters(weights, intercepts, parameters.thresholds, parameters.directions)
 
@@ -47,24 +53,26 @@ def fit_leaves(
 class _Regression:
     """Weighted least squares with one penalty per column."""
 
-    def __init__(self, objective: Objective, reach: np.ndarray):
-        weight = objective.loss_weight * reach
-        share = weight / max(weight.sum(), np.finfo(float).tiny)
-        X, targets = objective.X, objective.targets
+    def __init__(self, objective: Objective, reach: Any):
+        xp, targets, weight = namespace_of(objective.X), objective.targets, objective.loss_weight * reach
+        X = cast(objective.X, weight.dtype)
+        share = weight / xp.clip(xp.sum(weight), TINY, None)
+        root = xp.sqrt(weight)[:, None]
         self.mean, self.target_mean = share @ X, share @ targets
-        centred = np.sqrt(weight)[:, None] * (X - self.mean)
+        centred = root * (X - self.mean)
         self.gram = 2.0 * (centred.T @ centred)
-        self.largest = self.gram.diagonal().max(initial=0.0)
-        self.cross = 2.0 * (centred.T @ (np.sqrt(weight)[:, None] * (targets - self.target_mean)))
+        self.largest = largest_size(diagonal_of(self.gram))
+        self.cross = 2.0 * (centred.T @ (root * (targets - self.target_mean)))
 
-    def solve(self, curvature: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def solve(self, curvature: Any, free: Any) -> tuple[Any, Any]:
         """Return weights (m, d) and intercepts (m,). Weights that are not `free` or negligible are exactly zero."""
-        kept = np.flatnonzero(free)
-        weights = np.zeros((self.cross.shape[1], len(free)))
+        xp, kept = namespace_of(curvature), Selection(free)
         if not kept.size:
-            return weights, self.target_mean
-        system = self.gram[np.ix_(kept, kept)]
-        system[np.diag_indices(len(kept))] += curvature[kept] + RIDGE * max(self.largest, np.finfo(float).tiny)
-        weights[:, kept] = np.linalg.solve(system, self.cross[kept]).T
-        weights[:, (weights**2).sum(axis=0) < SMALLEST**2] = 0.0
+            return xp.zeros_like(self.cross.T), self.target_mean
+        gram = xp.take(xp.take(self.gram, kept.positions, axis=0), kept.positions, axis=1)
+        ridge = RIDGE * max(self.largest, TINY)
+        system = with_larger_diagonal(gram, kept.of(curvature) + ridge)
+        weights = kept.spread(xp.linalg.solve(system, xp.take(self.cross, kept.positions, axis=0)).T)
+        negligible = xp.sum(weights * weights, axis=0) < SMALLEST**2
+        weights = xp.where(negligible, xp.zeros_like(weights), weights)
         return weights, self.target_mean - weights @ self.mean

@@ -8,16 +8,23 @@ is the norm of the m weights of a node for a column.
 
 The scores of all nodes are one product X @ W', the gradient is one product R' @ X. So an evaluation takes two matrix
 products, for any number of nodes, and one pass over the scores between them (`kernels.soft_tree`).
+
+The rows may be on a device. Computations follow them: parameters and everything else that an objective takes and
+returns are then arrays on that device too (`kernels.soft_tree_arrays`).
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from thrifty.arrays import TINY, is_device_array, like, namespace_of, number, to_host
 from thrifty.kernels.soft_tree import ascend_rows
+from thrifty.kernels.soft_tree_arrays import ascend
 from thrifty.kernels.threads import over_rows
-from thrifty.models.expected_cost.penalties import DIGITS, SMALLEST, Penalty
+from thrifty.models.expected_cost.penalties import DIGITS, SMALLEST, Penalty, quotients
+from thrifty.models.expected_cost.products import column_slopes, scores_of
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.traversal import Traversal, traverse
 from thrifty.models.expected_cost.tree_parameters import Parameters
@@ -30,25 +37,25 @@ class Auxiliaries(NamedTuple):
 
     Attributes
     ----------
-    unit_norms : ndarray of shape (K, u) or (1, u)
+    unit_norms : array of shape (K, u) or (1, u)
         Those of the cost penalty.
-    weight_norms : ndarray of shape (K, d)
+    weight_norms : array of shape (K, d)
         Those of the l1 norm.
     """
 
-    unit_norms: np.ndarray
-    weight_norms: np.ndarray
+    unit_norms: Any
+    weight_norms: Any
 
 
 class Evaluation(NamedTuple):
     """Value of the objective, its gradient by kind of parameter, and the masses of nodes and terminal elements."""
 
-    value: float
-    weights: np.ndarray
-    intercepts: np.ndarray
-    thresholds: np.ndarray
-    mass: np.ndarray
-    exit_mass: np.ndarray
+    value: Any
+    weights: Any
+    intercepts: Any
+    thresholds: Any
+    mass: Any
+    exit_mass: Any
 
 
 class ScoreGradient(NamedTuple):
@@ -56,17 +63,18 @@ class ScoreGradient(NamedTuple):
 
     Attributes
     ----------
-    value : float
-    by_score : ndarray of shape (n, K * m)
-    by_threshold : ndarray of shape (K,)
-    curvature : ndarray of shape (K, d)
+    value : scalar
+        A number, or an array without axes on a device.
+    by_score : array of shape (n, K * m)
+    by_threshold : array of shape (K,)
+    curvature : array of shape (K, d)
         The gradient of the penalties with respect to the weights is curvature * weights.
     """
 
-    value: float
-    by_score: np.ndarray
-    by_threshold: np.ndarray
-    curvature: np.ndarray
+    value: Any
+    by_score: Any
+    by_threshold: Any
+    curvature: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +83,12 @@ class Objective:
 
     Attributes
     ----------
-    X : ndarray of shape (n, d)
+    X : array of shape (n, d)
         Columns with mean 0 and unit variance.
-    targets : ndarray of shape (n, m)
-    weight : ndarray of shape (n,)
+    targets : array of shape (n, m)
+    weight : array of shape (n,)
         Share of each row in the expected cost; sums to 1.
-    loss_weight : ndarray of shape (n,)
+    loss_weight : array of shape (n,)
         Weight of each row in the loss: `weight` times the weight of its class.
     topology : Topology
     penalty : Penalty
@@ -99,10 +107,10 @@ class Objective:
         Share of the rows at a node that goes to its upper side at the initial parameters.
     """
 
-    X: np.ndarray
-    targets: np.ndarray
-    weight: np.ndarray
-    loss_weight: np.ndarray
+    X: Any
+    targets: Any
+    weight: Any
+    loss_weight: Any
     topology: Topology
     penalty: Penalty
     cost_weight: float
@@ -115,34 +123,34 @@ class Objective:
 
     # Forward: scores, traversal, value
 
-    def scores(self, parameters: Parameters) -> np.ndarray:
+    def scores(self, parameters: Parameters) -> Any:
         """Return the scores of all nodes: (n, K * m)."""
         K, m, d = parameters.weights.shape
-        weights = parameters.weights.reshape(K * m, d).astype(self.X.dtype, copy=False)
-        scores = product(self.X, weights.T).astype(float, copy=False)
-        scores += parameters.intercepts.ravel()
+        xp = namespace_of(parameters.weights)
+        scores = scores_of(self.X, xp.reshape(parameters.weights, (K * m, d)))
+        scores += xp.reshape(parameters.intercepts, (-1,))
         return scores
 
-    def traverse(self, parameters: Parameters, scores: np.ndarray | None = None) -> Traversal:
+    def traverse(self, parameters: Parameters, scores: Any = None) -> Traversal:
         """Send all rows softly down the tree."""
         scores = self.scores(parameters) if scores is None else scores
         return traverse(self.topology, parameters, scores, self.weight, self.sharpness)
 
     def value(self, parameters: Parameters) -> float:
         """Return the objective."""
-        return self.score_gradient(parameters, self.traverse(parameters)).value
+        return number(self.score_gradient(parameters, self.traverse(parameters)).value)
 
     # Backward: derivatives
 
     def evaluate(self, parameters: Parameters, auxiliaries: Auxiliaries | None = None) -> Evaluation:
         """Return value and gradient of the objective or, for fixed `auxiliaries`, of its upper bound (Lemma 1)."""
-        soft = self.traverse(parameters)
+        xp, soft = namespace_of(parameters.weights), self.traverse(parameters)
         value, by_score, by_threshold, curvature = self.score_gradient(parameters, soft, auxiliaries)
-        by_weights = product(by_score.T.astype(self.X.dtype, copy=False), self.X).reshape(parameters.weights.shape)
+        by_weights = xp.reshape(column_slopes(by_score, self.X), parameters.weights.shape)
         return Evaluation(
             value=value,
             weights=by_weights + curvature[:, None, :] * parameters.weights,
-            intercepts=by_score.sum(axis=0).reshape(parameters.intercepts.shape),
+            intercepts=xp.reshape(xp.sum(by_score, axis=0), parameters.intercepts.shape),
             thresholds=by_threshold,
             mass=soft.mass,
             exit_mass=soft.exit_mass,
@@ -152,29 +160,35 @@ class Objective:
         self, parameters: Parameters, soft: Traversal, auxiliaries: Auxiliaries | None = None
     ) -> ScoreGradient:
         """Return the value and all parts of the gradient that do not need a product with X."""
-        squares = parameters.squares()
+        xp, squares = namespace_of(parameters.weights), parameters.squares()
         auxiliaries = auxiliaries or self.auxiliaries(parameters, soft.mass)
         bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, auxiliaries.unit_norms)
         norms = auxiliaries.weight_norms
-        l1_curvature = np.divide(self.l1_weight, norms, out=np.zeros_like(norms), where=norms > 0)
+        l1_curvature = quotients(self.l1_weight, norms)
         loss, by_score, by_threshold = self.backward(
             parameters, soft, self.price_weight * bound.node_price, self.price_weight * bound.exit_price
         )
-        l1 = 0.5 * (np.sum(l1_curvature * squares) + self.l1_weight * norms.sum())
+        l1 = 0.5 * (xp.sum(l1_curvature * squares) + self.l1_weight * xp.sum(norms))
         value = loss + l1 + self.price_weight * bound.value
         return ScoreGradient(value, by_score, by_threshold, self.price_weight * bound.curvature + l1_curvature)
 
     def backward(
-        self, parameters: Parameters, soft: Traversal, node_price: np.ndarray, exit_price: np.ndarray
-    ) -> tuple[float, np.ndarray, np.ndarray]:
+        self, parameters: Parameters, soft: Traversal, node_price: Any, exit_price: Any
+    ) -> tuple[Any, Any, Any]:
         """Return the expected loss, and the derivatives of the objective with respect to scores and thresholds.
 
         `node_price` (K,) and `exit_price` (K, 2) are the derivatives of the penalty with respect to the masses.
         """
+        if is_device_array(soft.scores):
+            return ascend(
+                namespace_of(soft.scores), self.topology.by_level(soft.scores), soft.scores, self.targets, self.weight,
+                self.loss_weight, parameters.directions, self.sharpness, soft.sigma, soft.reach, node_price, exit_price,
+                self.logistic, self.by_exit,
+            )  # fmt: skip
         topology = self.topology
         by_score = np.empty_like(soft.scores)
 
-        def ascend(first: int, last: int) -> tuple[float, np.ndarray]:
+        def ascend_block(first: int, last: int) -> tuple[float, np.ndarray]:
             by_threshold = np.zeros(topology.n_nodes)
             loss = ascend_rows(
                 soft.scores, self.targets, self.weight, self.loss_weight, topology.upper, topology.lower,
@@ -183,24 +197,25 @@ class Objective:
             )  # fmt: skip
             return loss, by_threshold
 
-        losses, by_thresholds = zip(*over_rows(ascend, len(soft.scores)), strict=True)
+        losses, by_thresholds = zip(*over_rows(ascend_block, len(soft.scores)), strict=True)
         return sum(losses), by_score, sum(by_thresholds)
 
     # The penalties
 
-    def auxiliaries(self, parameters: Parameters, mass: np.ndarray, smallest: float = 0.0) -> Auxiliaries:
+    def auxiliaries(self, parameters: Parameters, mass: Any, smallest: float = 0.0) -> Auxiliaries:
         """Return the auxiliary variables at which the bound is exact, but at least `smallest`."""
-        squares = parameters.squares()
+        xp, squares = namespace_of(parameters.weights), parameters.squares()
         unit_norms = self.penalty.norms(squares, mass)
-        return Auxiliaries(np.maximum(unit_norms, smallest), np.maximum(np.sqrt(squares), smallest))
+        return Auxiliaries(xp.clip(unit_norms, smallest, None), xp.clip(xp.sqrt(squares), smallest, None))
 
-    def curvature(self, squares: np.ndarray, soft: Traversal) -> np.ndarray:
+    def curvature(self, squares: Any, soft: Traversal) -> Any:
         """Return the curvature (K, d) of the penalties' bound that is exact at weights with these squares."""
-        unit_norms = np.maximum(self.penalty.norms(squares, soft.mass), SMALLEST)
+        xp = namespace_of(squares)
+        unit_norms = xp.clip(self.penalty.norms(squares, soft.mass), SMALLEST, None)
         bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, unit_norms)
-        return self.price_weight * bound.curvature + self.l1_weight / np.maximum(np.sqrt(squares), SMALLEST)
+        return self.price_weight * bound.curvature + self.l1_weight / xp.clip(xp.sqrt(squares), SMALLEST, None)
 
-    def slope_at_zero(self, parameters: Parameters, evaluation: Evaluation) -> np.ndarray:
+    def slope_at_zero(self, parameters: Parameters, evaluation: Evaluation) -> Any:
         """Return the derivative (K, d) of the penalties with respect to the norm of each weight that is zero.
 
         A weight stays zero as long as the slope of the loss is not steeper.
@@ -221,23 +236,26 @@ class Objective:
         a path. The loss then falls D times as fast as at a single node, but its price is paid once, by the norm
         sqrt(D) * w; so the cost weight must be sqrt(D) times as large.
         """
-        centred = self.targets - self.loss_weight @ self.targets / self.loss_weight.sum()
-        slopes = 2.0 * np.linalg.norm(self.X.T @ (self.loss_weight[:, None] * centred), axis=1)
-        gain = self.penalty.largest_gain_per_cost(slopes) * np.sqrt(self.penalty.n_sharing(self.by_exit))
+        xp, total = namespace_of(self.X), namespace_of(self.X).sum(self.loss_weight)
+        centred = self.targets - self.loss_weight @ self.targets / total
+        slopes = column_slopes(self.loss_weight[:, None] * centred, self.X)
+        norms = 2.0 * to_host(xp.sqrt(xp.sum(slopes * slopes, axis=0)))
+        gain = self.penalty.on_host().largest_gain_per_cost(norms) * np.sqrt(self.penalty.n_sharing(self.by_exit))
         return gain / (self.penalty.largest_unit_cost or 1.0)
 
     # Scales of the loss
 
-    @property
+    @cached_property
     def loss_curvature(self) -> float:
         """Upper bound of the second derivative of the loss with respect to a weight of a node that all rows reach."""
-        return (0.25 if self.logistic else 2.0) * self.loss_weight.sum()
+        return (0.25 if self.logistic else 2.0) * number(namespace_of(self.X).sum(self.loss_weight))
 
-    @property
+    @cached_property
     def slope_scale(self) -> float:
         """Slope of the loss at zero weights with respect to the weight of a column that equals the target."""
-        scale = np.sqrt(self.loss_weight @ (self.targets**2).sum(axis=1) * self.loss_weight.sum())
-        return max((0.5 if self.logistic else 2.0) * float(scale), np.finfo(float).tiny)
+        xp = namespace_of(self.X)
+        squares = number(self.loss_weight @ xp.sum(self.targets**2, axis=1)) * number(xp.sum(self.loss_weight))
+        return max((0.5 if self.logistic else 2.0) * squares**0.5, TINY)
 
     # Related objectives
 
@@ -247,21 +265,15 @@ class Objective:
 
     def sample(self, size: int) -> "Objective":
         """Return the objective of at most `size` rows, evenly spaced."""
-        if len(self.X) <= size:
+        n_rows = self.X.shape[0]
+        if n_rows <= size:
             return self
-        rows = np.linspace(0, len(self.X) - 1, size).astype(int)
-        weight, loss_weight = self.weight[rows], self.loss_weight[rows]
-        total = weight.sum()
-        return replace(
-            self, X=self.X[rows], targets=self.targets[rows], weight=weight / total, loss_weight=loss_weight / total
-        )
+        sample = self.of_rows(np.linspace(0, n_rows - 1, size).astype(int))
+        total = namespace_of(self.X).sum(sample.weight)
+        return replace(sample, weight=sample.weight / total, loss_weight=sample.loss_weight / total)
 
-
-def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a @ b without warnings.
-
-    Some BLAS libraries also compute on memory beyond small single-precision arrays, and then report invalid values
-    that are not part of the result.
-    """
-    with np.errstate(invalid="ignore", over="ignore"):
-        return a @ b
+    def of_rows(self, rows: Any) -> "Objective":
+        """Return the objective of the rows at some positions."""
+        xp, index = namespace_of(self.X), like(rows, self.X)
+        names = ("X", "targets", "weight", "loss_weight")
+        return replace(self, **{name: xp.take(getattr(self, name), index, axis=0) for name in names})

@@ -8,6 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.utils import check_random_state
 
+from thrifty.arrays import refuse_bad_device
 from thrifty.metrics.scoring import query_metric
 from thrifty.models.parameters import is_flag, is_number, is_whole
 
@@ -36,6 +37,7 @@ def refuse_bad_parameters(estimator: Any) -> None:
     for name, rule in rules.items():
         if name in given:
             estimator._refuse_unless(rule.accepts(given[name]), name, given[name], rule.expected)
+    refuse_bad_device(estimator.device, type(estimator).__name__)
     if isinstance(estimator.scoring, str) and query_metric(estimator.scoring) is None:
         get_scorer(estimator.scoring)  # raises ValueError for an unknown name
     if estimator.scoring is not None and not uses_validation_rows(estimator):

@@ -18,11 +18,12 @@ For fixed auxiliary variables z the bound is quadratic in the weights, and it eq
 
 from abc import ABC, abstractmethod
 from copy import copy
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
+from thrifty.arrays import cast, is_device_array, like, namespace_of, to_host
 from thrifty.costs import CostModel
 from thrifty.models.expected_cost.topology import Topology
 
@@ -45,10 +46,10 @@ class Bound(NamedTuple):
         Derivative with respect to the mass of each terminal element.
     """
 
-    value: float
-    curvature: np.ndarray
-    node_price: np.ndarray
-    exit_price: np.ndarray
+    value: Any
+    curvature: Any
+    node_price: Any
+    exit_price: Any
 
 
 class Penalty(ABC):
@@ -68,26 +69,41 @@ class Penalty(ABC):
     """
 
     def __init__(self, cost_model: CostModel, columns: np.ndarray, topology: Topology):
-        self.topology = topology
+        self._set_topology(topology)
         requirement = cost_model.sparse_requirement[columns].astype(float).tocsc()
         units = np.flatnonzero(cost_model.unit_costs > 0)
         first, count = _first_rows(requirement)[units], np.diff(requirement.indptr)[units]
         units = units[np.lexsort((cost_model.unit_costs[units], count, first))]
         unit_costs = cost_model.unit_costs[units]
         self.largest_unit_cost = float(unit_costs.max(initial=0.0))
-        self.unit_costs = np.round(unit_costs / self.largest_unit_cost, DIGITS) if units.size else unit_costs
-        self.requirement = requirement[:, units].tocsr()  # (d, u)
+        self.unit_costs: Any = np.round(unit_costs / self.largest_unit_cost, DIGITS) if units.size else unit_costs
+        self.requirement: Any = requirement[:, units].tocsr()  # (d, u); on a device a dense array
+
+    def _set_topology(self, topology: Topology) -> None:
+        """Set the tree, with the paths to its nodes and the marks of its terminal elements as numbers."""
+        self.topology = topology
+        self._lineage: Any = topology.lineage.astype(float)
+        self._ends: Any = topology.ends.astype(float)
+
+    def placed(self, model: Any) -> Self:
+        """Return the penalty for parameters of the library and on the device of the array `model`."""
+        other = copy(self)
+        if is_device_array(model) and not is_device_array(self.requirement):
+            other.requirement = like(self.requirement.toarray(), model)
+        for name in ("unit_costs", "_lineage", "_ends"):
+            setattr(other, name, like(getattr(self, name), model))
+        return other
 
     @abstractmethod
-    def norms(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    def norms(self, squares: Any, mass: Any) -> Any:
         """Return the square roots in the penalty. They are the auxiliary variables at which the bound is exact."""
 
     @abstractmethod
-    def bound(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray, auxiliaries: np.ndarray) -> Bound:
+    def bound(self, squares: Any, mass: Any, exit_mass: Any, auxiliaries: Any) -> Bound:
         """Return the upper bound of Lemma 1 for fixed auxiliary variables."""
 
     @abstractmethod
-    def slope_at_zero(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
+    def slope_at_zero(self, squares: Any, mass: Any, exit_mass: Any) -> Any:
         """Return the derivative (K, d) with respect to the norm of each weight that is zero.
 
         It is the expected cost of the units that the weight requires and that no other weight pays for yet.
@@ -97,27 +113,37 @@ class Penalty(ABC):
     def n_sharing(self, by_exit: bool) -> int:
         """Return the largest number of nodes whose losses a row suffers while it pays for a unit once."""
 
-    def negligible(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    def negligible(self, squares: Any, mass: Any) -> Any:
         """Mark the weights (K, d) that are small enough to count as zero."""
         return squares < SMALLEST**2
+
+    def on_host(self) -> Self:
+        """Return the penalty for parameters in NumPy arrays."""
+        other = copy(self)
+        other.requirement = sparse.csr_array(to_host(self.requirement))
+        return other.placed(np.empty(0))
 
     def with_topology(self, topology: Topology) -> Self:
         """Return the penalty of another tree."""
         other = copy(self)
-        other.topology = topology
-        return other
+        other._set_topology(topology)
+        return other.placed(self.unit_costs)
 
-    def for_columns(self, columns: np.ndarray) -> Self:
+    def for_columns(self, columns: Any) -> Self:
         """Return the penalty of some columns; the weights of all others are taken to be zero."""
-        some = copy(self)
-        some.requirement = self.requirement[columns]
+        some, on_device = copy(self), is_device_array(self.requirement)
+        some.requirement = (
+            namespace_of(self.requirement).take(self.requirement, like(columns, self.requirement), axis=0)
+            if on_device
+            else self.requirement[columns]
+        )
         return some
 
-    def per_unit(self, squares: np.ndarray) -> np.ndarray:
+    def per_unit(self, squares: Any) -> Any:
         """Sum squared weights (K, d) over the columns that require each unit: (K, u)."""
         return (self.requirement.T @ squares.T).T
 
-    def per_feature(self, unit_values: np.ndarray) -> np.ndarray:
+    def per_feature(self, unit_values: Any) -> Any:
         """Sum values of units (., u) over the units that each column requires: (., d)."""
         return (self.requirement @ unit_values.T).T
 
@@ -141,6 +167,14 @@ class Penalty(ABC):
         return float(best)
 
 
+def quotients(values: Any, divisors: Any) -> Any:
+    """Return values / divisors, and 0 where a divisor is 0; no divisor is negative."""
+    xp = namespace_of(divisors)
+    positive = divisors > 0
+    ratio = values / xp.where(positive, divisors, xp.ones_like(divisors))
+    return xp.where(positive, ratio, xp.zeros_like(ratio))
+
+
 def _first_rows(matrix: sparse.csc_array) -> np.ndarray:
     """Return the first row with an entry in each column; 0 for columns without entries."""
     first = np.zeros(matrix.shape[1], dtype=np.int64)
@@ -152,25 +186,27 @@ def _first_rows(matrix: sparse.csc_array) -> np.ndarray:
 class PathPenalty(Penalty):
     """Cost of the units used on each path, weighted by the share of rows that take the path (CSTC and CSCC)."""
 
-    def norms(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    def norms(self, squares: Any, mass: Any) -> Any:
         """Return the norms (K, u) of the weights on the path to each node, by unit."""
-        return np.sqrt(self.topology.lineage @ self.per_unit(squares))
+        return namespace_of(squares).sqrt(self._lineage @ self.per_unit(squares))
 
-    def bound(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray, auxiliaries: np.ndarray) -> Bound:
+    def bound(self, squares: Any, mass: Any, exit_mass: Any, auxiliaries: Any) -> Bound:
         """Return the upper bound of Lemma 1 for fixed auxiliary variables (K, u)."""
-        prices = np.divide(self.unit_costs, auxiliaries, out=np.zeros_like(auxiliaries), where=auxiliaries > 0)
-        on_path = self.topology.lineage @ self.per_unit(squares)
-        path_price = 0.5 * (np.einsum("ku,ku->k", prices, on_path) + auxiliaries @ self.unit_costs)
-        leaving = exit_mass.sum(axis=1)
-        curvature = self.per_feature(self.topology.lineage.T @ (leaving[:, None] * prices))
-        exit_price = np.where(self.topology.ends, path_price[:, None], 0.0)
-        return Bound(float(leaving @ path_price), curvature, np.zeros(len(leaving)), exit_price)
+        xp = namespace_of(squares)
+        prices = quotients(self.unit_costs, auxiliaries)
+        on_path = self._lineage @ self.per_unit(squares)
+        path_price = 0.5 * (xp.sum(prices * on_path, axis=1) + auxiliaries @ self.unit_costs)
+        leaving = xp.sum(exit_mass, axis=1)
+        curvature = self.per_feature(self._lineage.T @ (leaving[:, None] * prices))
+        exit_price = xp.where(self._ends > 0, path_price[:, None], xp.zeros_like(exit_mass))
+        return Bound(leaving @ path_price, curvature, xp.zeros_like(leaving), exit_price)
 
-    def slope_at_zero(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
+    def slope_at_zero(self, squares: Any, mass: Any, exit_mass: Any) -> Any:
         """Return the expected cost (K, d) of the units that a weight requires and its paths do not use yet."""
-        unused = self.unit_costs * (self.norms(squares, mass) == 0)
-        leaving = exit_mass.sum(axis=1)
-        return self.per_feature(self.topology.lineage.T @ (leaving[:, None] * unused))
+        xp, norms = namespace_of(squares), self.norms(squares, mass)
+        unused = xp.where(norms == 0, self.unit_costs, xp.zeros_like(norms))
+        leaving = xp.sum(exit_mass, axis=1)
+        return self.per_feature(self._lineage.T @ (leaving[:, None] * unused))
 
     def n_sharing(self, by_exit: bool) -> int:
         """Return the length of the longest path, or 1 if only the loss at the exit counts."""
@@ -180,28 +216,29 @@ class PathPenalty(Penalty):
 class StagePenalty(Penalty):
     """Cost of the units used in a cascade, with weights scaled by the share of rows that reach their stage (Cronus)."""
 
-    def norms(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    def norms(self, squares: Any, mass: Any) -> Any:
         """Return the norms (1, u) of the scaled weights of all stages, by unit."""
-        return np.sqrt(mass**2 @ self.per_unit(squares))[None]
+        return namespace_of(squares).sqrt(mass**2 @ self.per_unit(squares))[None, :]
 
-    def bound(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray, auxiliaries: np.ndarray) -> Bound:
+    def bound(self, squares: Any, mass: Any, exit_mass: Any, auxiliaries: Any) -> Bound:
         """Return the upper bound of Lemma 1 for fixed auxiliary variables (1, u)."""
-        prices = np.divide(self.unit_costs, auxiliaries, out=np.zeros_like(auxiliaries), where=auxiliaries > 0)[0]
+        xp, prices = namespace_of(squares), quotients(self.unit_costs, auxiliaries)[0, :]
         stage_price = self.per_unit(squares) @ prices
-        value = 0.5 * (mass**2 @ stage_price + auxiliaries[0] @ self.unit_costs)
-        curvature = mass[:, None] ** 2 * self.per_feature(prices[None])
-        return Bound(float(value), curvature, mass * stage_price, np.zeros((len(mass), 2)))
+        value = 0.5 * (mass**2 @ stage_price + auxiliaries[0, :] @ self.unit_costs)
+        curvature = mass[:, None] ** 2 * self.per_feature(prices[None, :])
+        return Bound(value, curvature, mass * stage_price, xp.zeros_like(exit_mass))
 
-    def slope_at_zero(self, squares: np.ndarray, mass: np.ndarray, exit_mass: np.ndarray) -> np.ndarray:
+    def slope_at_zero(self, squares: Any, mass: Any, exit_mass: Any) -> Any:
         """Return the expected cost (K, d) of the units that a weight requires and no stage uses yet."""
-        unused = self.unit_costs * (self.norms(squares, mass) == 0)
-        return mass[:, None] * self.per_feature(unused)
+        xp, norms = namespace_of(squares), self.norms(squares, mass)
+        return mass[:, None] * self.per_feature(xp.where(norms == 0, self.unit_costs, xp.zeros_like(norms)))
 
     def n_sharing(self, by_exit: bool) -> int:
         """Return the number of stages, because the norm is one over all stages."""
         return self.topology.n_nodes
 
-    def negligible(self, squares: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    def negligible(self, squares: Any, mass: Any) -> Any:
         """Mark the weights (K, d) that count as zero, also because they require a unit whose norm is negligible."""
-        unpaid = self.norms(squares, mass) < SMALLEST
-        return super().negligible(squares, mass) | (self.per_feature(unpaid.astype(float)) > 0)
+        norms = self.norms(squares, mass)
+        unpaid = cast(norms < SMALLEST, norms.dtype)
+        return super().negligible(squares, mass) | (self.per_feature(unpaid) > 0)

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import is_classifier
 
+from thrifty.arrays import host_dtype, moved, namespace_of, to_host
 from thrifty.costs import CostModel, Ledger
 from thrifty.models.expected_cost.design import Design
 from thrifty.models.expected_cost.objective import Objective
@@ -24,6 +25,7 @@ from thrifty.models.rows import Rows
 
 FEWEST_POINTS, MOST_POINTS = 8, 12  # cost weights of a default path
 USUAL_RATIO = 2.0  # of neighbouring cost weights, as far as the number of points allows
+COPIES, COPIES_PER_NODE = 4, 15  # of X, and numbers for each row and node, that a device holds at a time
 ROUTING_MARGIN = 2.0  # a route can gain from columns whose slope at zero is small
 
 
@@ -87,19 +89,21 @@ class Problem:
 
     def buys(self, parameters: Parameters) -> bool:
         """Tell whether some node weighs a column that has a price."""
-        return bool(parameters.squares()[:, self._priced].any())
+        used = to_host(namespace_of(parameters.weights).any(parameters.squares() > 0, axis=0))
+        return bool(used[self._priced].any())
 
     def without_purchases(self, parameters: Parameters) -> Parameters:
         """Return the parameters with zero weights of all columns that have a price.
 
         If no column is left, all nodes have the scores at which a constant has the least loss.
         """
-        weights, objective = np.where(self._priced, 0.0, parameters.weights), self.objective
-        if weights.any():
-            return replace(parameters, weights=weights)
-        mean = objective.loss_weight @ objective.targets / objective.loss_weight.sum()
-        constant = self.prior if objective.logistic else mean
-        return replace(parameters, weights=weights, intercepts=np.tile(constant, (len(weights), 1)))
+        objective, before = self.objective, parameters.on_host()
+        changed = replace(before, weights=np.where(self._priced, 0.0, before.weights))
+        if not changed.weights.any():
+            weight, targets = to_host(objective.loss_weight), to_host(objective.targets)
+            constant = self.prior if objective.logistic else weight @ targets / weight.sum()
+            changed = replace(changed, intercepts=np.tile(constant, (len(before.weights), 1)))
+        return changed.placed(objective.X)
 
     @property
     def _priced(self) -> np.ndarray:
@@ -129,8 +133,10 @@ def pose(estimator: Any, rows: Rows, validation: Any) -> Problem:
     if uses_validation_rows(estimator):
         rows, held_out = hold_out(estimator, rows) if validation is None else (rows, given_rows(estimator, validation))
         targets = estimator._encoded(rows.y)
+        held_out = replace(held_out, X=to_host(held_out.X))
         _refuse_missing_classes(estimator, targets)
     values, cost_model = map_features(estimator, rows)
+    values = moved(values, estimator.device, type(estimator).__name__)
     refuse_huge_tree(estimator, estimator._n_nodes(), cost_model.n_features, targets.shape[1])
     design = estimator._design(cost_model)
     prices, classification = Ledger(cost_model).prices, is_classifier(estimator)
@@ -142,9 +148,17 @@ def pose(estimator: Any, rows: Rows, validation: Any) -> Problem:
         prices=prices,
         scales=data.scales,
         prior=prior_scores(targets, design.loss_weight(targets, rows.weight), classification),
-        n_rows=rows.weight.sum(),
+        n_rows=float(rows.weight.sum()),
         held_out=held_out,
     )
+
+
+def bytes_of_fit(estimator: Any, rows: Rows) -> int:
+    """Return about how many bytes of a device a fit needs: some copies of X, and numbers for each row and node."""
+    n_rows, n_columns = rows.X.shape
+    n_scores = len(getattr(estimator, "classes_", ())) if is_classifier(estimator) else 1
+    n_numbers = COPIES_PER_NODE * estimator._n_nodes() * (n_scores if n_scores > 2 else 1)
+    return n_rows * (COPIES * n_columns * host_dtype(rows.X).itemsize + 8 * n_numbers)
 
 
 def _private(cost_model: CostModel) -> np.ndarray:

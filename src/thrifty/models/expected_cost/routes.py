@@ -5,10 +5,13 @@ that need the column for their answer buy it further down.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from thrifty.arrays import cast, like, namespace_of, number
 from thrifty.models.expected_cost.objective import Objective
+from thrifty.models.expected_cost.products import columns_of
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.linear_nodes.tree import END
@@ -49,17 +52,22 @@ def learned_routes(topology: Topology, parameters: Parameters) -> list[Route]:
 
 
 def needed_routes(
-    objective: Objective, parameters: Parameters, learned: list[Route], scores: np.ndarray, prices: np.ndarray
+    objective: Objective, parameters: Parameters, learned: list[Route], scores: Any, prices: np.ndarray
 ) -> list[Route]:
-    """Return routes without the weights that do not change the path of any training row."""
-    topology = objective.topology
-    scores = scores.reshape(len(scores), *parameters.intercepts.shape)
-    rows = {0: np.arange(len(scores))}
+    """Return routes without the weights that do not change the path of any training row.
+
+    The `scores` (n, K * m) are where the rows of the objective are. The parameters are NumPy arrays.
+    """
+    topology, xp = objective.topology, namespace_of(objective.X)
+    n_scores = parameters.directions.shape[1]
+    rows = {0: like(np.arange(objective.X.shape[0]), objective.X)}
+    nobody = rows[0][:0]
     bought = np.zeros((topology.n_nodes + 1, objective.X.shape[1]), dtype=bool)  # by routes; the last line is for -1
     routes = []
     for k, route in enumerate(learned):
-        here = rows.get(k, np.arange(0))
-        projected = scores[here, k] @ parameters.directions[k]
+        here = rows.get(k, nobody)
+        own = xp.take(scores[:, k * n_scores : (k + 1) * n_scores], here, axis=0)
+        projected = own @ like(parameters.directions[k], own)
         above = projected > route.threshold
         rows[route.upper], rows[route.lower] = here[above], here[~above]
         before = bought[topology.parent[k]]
@@ -70,10 +78,10 @@ def needed_routes(
 
 def _needed_route(
     route: Route,
-    X: np.ndarray,
-    rows: np.ndarray,
-    projected: np.ndarray,
-    above: np.ndarray,
+    X: Any,
+    rows: Any,
+    projected: Any,
+    above: Any,
     prices: np.ndarray,
     bought: np.ndarray,
 ) -> Route:
@@ -81,23 +89,34 @@ def _needed_route(
 
     `projected` are the scores of the rows along the direction of the node, `above` marks the rows that go up.
     """
-    if not len(rows) or route.upper == route.lower:
+    if not rows.shape[0] or route.upper == route.lower:
         return route
-    if above.all() or not above.any():  # all rows go to the same side, so the node does not have to decide
-        only = route.upper if above.all() else route.lower
+    n_above = int(number(namespace_of(above).count_nonzero(above)))
+    if n_above in (0, rows.shape[0]):  # all rows go to the same side, so the node does not have to decide
+        only = route.upper if n_above else route.lower
         return Route(np.zeros_like(route.weights), 0.0, 0.0, only, only)
     if END in (route.upper, route.lower):  # rows end here, and their answer needs the columns anyway
         return route
-    weights, threshold = route.weights.copy(), route.threshold
+    xp, weights, threshold = namespace_of(X), route.weights.copy(), route.threshold
     candidates = np.flatnonzero((weights != 0) & ~bought)
-    gap = max(SMALLEST_GAP * (projected[above].min() - projected[~above].max()), ROUNDING * np.ptp(projected))
+    lowest, highest = _gap(projected, above)
+    extent = number(xp.max(projected)) - number(xp.min(projected))
+    gap = max(SMALLEST_GAP * (lowest - highest), ROUNDING * extent)
     candidates = candidates[np.lexsort((np.abs(weights[candidates]), -prices[candidates]))]
-    for j, values in zip(candidates, np.ascontiguousarray(X[np.ix_(rows, candidates)].T), strict=True):
-        without = projected - weights[j] * values
-        lowest, highest = without[above].min(), without[~above].max()
+    columns = columns_of(X, rows, candidates)
+    for i, j in enumerate(candidates):
+        without = projected - float(weights[j]) * cast(columns[i, :], projected.dtype)
+        lowest, highest = _gap(without, above)
         if lowest - highest > gap:
-            projected, weights[j], threshold = without, 0.0, float(0.5 * (lowest + highest))
+            projected, weights[j], threshold = without, 0.0, 0.5 * (lowest + highest)
     return Route(weights, route.intercept, threshold, route.upper, route.lower)
+
+
+def _gap(projected: Any, above: Any) -> tuple[float, float]:
+    """Return the lowest score of the rows that go up, and the highest of those that go down."""
+    xp = namespace_of(projected)
+    infinite = xp.full_like(projected, np.inf)
+    return number(xp.min(xp.where(above, projected, infinite))), number(xp.max(xp.where(above, -infinite, projected)))
 
 
 def reachable_nodes(routes: list[Route]) -> dict[int, int]:

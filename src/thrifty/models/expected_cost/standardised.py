@@ -8,14 +8,18 @@ Merging also saves time on data with replicated rows.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from thrifty.arrays import cast, host_dtype, is_device_array, largest_size, like, namespace_of, to_host
+from thrifty.models.expected_cost.products import part_of
 from thrifty.models.least_squares.moments import FilledRows
 
 BLOCK_ROWS = 4096  # rows that are read or copied at a time
+DEVICE_BLOCK_ROWS = 2**18  # the same on a device, where small blocks would be slow
 MISSING = np.pi  # replaces NaN in the sums by which rows and columns are sorted
+SAME = 1e-9  # largest difference of the values of two columns that count as copies
 CONSTANT = 1e-10  # a column counts as constant if its standard deviation, relative to its mean, is not larger
 
 
@@ -52,21 +56,22 @@ class Standardised:
 
     Attributes
     ----------
-    X : ndarray of shape (n, d)
+    X : array of shape (n, d)
+        It may be on a device; everything else is in NumPy arrays.
     targets : ndarray of shape (n, m)
     count : ndarray of shape (n,)
         Total weight of the identical rows that were merged into each row.
     scales : Scales
     """
 
-    X: np.ndarray
+    X: Any
     targets: np.ndarray
     count: np.ndarray
     scales: Scales
 
 
 def standardise(
-    X: np.ndarray,
+    X: Any,
     targets: np.ndarray,
     count: np.ndarray,
     prices: np.ndarray,
@@ -81,8 +86,8 @@ def standardise(
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        Columns that the nodes weigh; they may contain NaN.
+    X : array of shape (n, d)
+        Columns that the nodes weigh; they may contain NaN. If they are on a device, the result is too.
     targets : ndarray of shape (n, m)
     count : ndarray of shape (n,)
         Weight of each row.
@@ -99,79 +104,144 @@ def standardise(
     """
     columns = _canonical_columns(X, targets, count, prices)
     rows, count = _distinct_rows(X, columns, targets, count)
-    data = FilledRows(_gather(X, rows, columns), targets[rows], count)
+    targets = targets[rows]
+    standard, fill = _filled(_gather(X, rows, columns), count)
     weight = count / count.sum()
-    standard = data.X  # already a copy; changed in place because X may fill much of the memory
-    mean = data.fill.astype(X.dtype)  # rounded here, because predictions must subtract exactly the same
-    standard -= mean
-    variance = np.einsum("i,ij,ij->j", weight, standard, standard)
+    mean = fill.astype(host_dtype(X))  # rounded here, because predictions must subtract exactly the same
+    standard -= like(mean, X)  # already a copy; changed in place because X may fill much of the memory
+    variance = _mean_squares(standard, weight)
     deviation = np.where(variance > (CONSTANT * mean.astype(float)) ** 2, np.sqrt(variance), 0.0)
-    standard *= np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0).astype(X.dtype)
+    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+    standard *= like(scale.astype(mean.dtype), X)
     redundant = _redundant_columns(standard, private[columns])
-    standard[:, redundant], deviation[redundant] = 0.0, 0.0
+    deviation[redundant] = 0.0
+    for j in redundant:
+        standard[:, j] = 0.0
     target_mean, target_deviation = np.zeros(targets.shape[1]), 1.0
     if scale_targets:
-        target_mean = weight @ data.targets
-        target_deviation = float(np.sqrt(weight @ (data.targets - target_mean) ** 2)[0]) or 1.0
+        target_mean = weight @ targets
+        target_deviation = float(np.sqrt(weight @ (targets - target_mean) ** 2)[0]) or 1.0
     scales = Scales(columns, mean.astype(float), deviation, target_mean, target_deviation)
-    return Standardised(standard, (data.targets - target_mean) / target_deviation, count, scales)
+    return Standardised(standard, (targets - target_mean) / target_deviation, count, scales)
 
 
-def _redundant_columns(X: np.ndarray, private: np.ndarray) -> list[int]:
+def _filled(X: Any, count: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return X with NaN replaced by column means, and the means; 0 for a column without any value."""
+    if not is_device_array(X):
+        data = FilledRows(X, np.empty((len(X), 0)), count)
+        return data.X, data.fill
+    xp, sums, present = namespace_of(X), np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for part in _parts(X):
+        missing, weight = xp.isnan(X[part, :]), like(count[part], X)
+        values = cast(xp.where(missing, xp.zeros_like(X[part, :]), X[part, :]), weight.dtype)
+        sums += to_host(weight @ values)
+        present += to_host(weight @ cast(~missing, weight.dtype))
+    means = np.divide(sums, present, out=np.zeros_like(sums), where=present > 0)
+    for part in _parts(X):
+        X[part, :] = xp.where(xp.isnan(X[part, :]), like(means.astype(host_dtype(X)), X), X[part, :])
+    return X, means
+
+
+def _mean_squares(X: Any, weight: np.ndarray) -> np.ndarray:
+    """Return the weighted mean of the squares of each column."""
+    if not is_device_array(X):
+        return np.einsum("i,ij,ij->j", weight, X, X)
+    total = np.zeros(X.shape[1])
+    for part in _parts(X):
+        share = like(weight[part], X)
+        values = cast(X[part, :], share.dtype)
+        total += to_host(share @ (values * values))
+    return total
+
+
+def _redundant_columns(X: Any, private: np.ndarray) -> list[int]:
     """Return the columns that equal an earlier private one. Columns are sorted by price, so that one is not pricier."""
-    key = np.round(np.random.default_rng(0).normal(size=len(X)) @ X, 6)
+    xp, random = namespace_of(X), like(np.random.default_rng(0).normal(size=X.shape[0]), X)
+    key = np.round(to_host(random @ cast(X, random.dtype)), 6)
     first: dict[float, int] = {}
     redundant = []
-    for j in np.flatnonzero(X.any(axis=0)).tolist():
+    for j in np.flatnonzero(to_host(xp.any(X != 0, axis=0))).tolist():
         earlier = first.setdefault(key[j], j)
-        if earlier != j and private[earlier] and np.allclose(X[:, earlier], X[:, j], rtol=0, atol=1e-9):
+        if earlier != j and private[earlier] and largest_size(X[:, earlier] - X[:, j]) <= SAME:
             redundant.append(j)
     return redundant
 
 
-def _canonical_columns(X: np.ndarray, targets: np.ndarray, count: np.ndarray, prices: np.ndarray) -> np.ndarray:
+def _canonical_columns(X: Any, targets: np.ndarray, count: np.ndarray, prices: np.ndarray) -> np.ndarray:
     """Sort the columns by price, then by sums of their values that do not depend on the position of the column."""
     sums = np.zeros((3, X.shape[1]))
     for part, columns in _blocks(X):
-        weight = count[part]
-        sums[0] += np.einsum("jb,b->j", columns, weight)
-        sums[1] += np.einsum("jb,jb,b->j", columns, columns, weight)
-        sums[2] += np.einsum("jb,b->j", columns, weight * targets[part, -1])
+        weight, target = like(count[part], columns), like(targets[part, -1], columns)
+        sums[0] += _dots(columns, weight)
+        sums[1] += _dots(columns * columns, weight)
+        sums[2] += _dots(columns, weight * target)
     return np.lexsort((*sums, prices))
 
 
+def _dots(columns: Any, weight: Any) -> np.ndarray:
+    """Return the product of each line with the weights; equal lines have equal products."""
+    if isinstance(columns, np.ndarray):
+        return np.einsum("jb,b->j", columns, weight)
+    return to_host(namespace_of(columns).vecdot(columns, weight))
+
+
 def _distinct_rows(
-    X: np.ndarray, columns: np.ndarray, targets: np.ndarray, count: np.ndarray
+    X: Any, columns: np.ndarray, targets: np.ndarray, count: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return one of each group of identical rows, sorted by content, and the total weight of each group."""
-    key, label = np.zeros(len(X)), np.zeros(len(X))
+    n_rows = X.shape[0]
+    key, label = np.zeros(n_rows), np.zeros(n_rows)
     factors = np.random.default_rng(0).normal(size=len(columns))
     for part, values in _blocks(X):
-        for factor, j in zip(factors, columns, strict=True):
-            key[part] += factor * values[j]  # column by column, so that identical rows get identical keys
+        sums = namespace_of(values).zeros_like(values[0, :])
+        for factor, j in zip(factors.tolist(), columns.tolist(), strict=True):
+            sums += factor * values[j, :]  # column by column, so that identical rows get identical keys
+        key[part] = to_host(sums)
     for factor, target in enumerate(targets.T, start=1):
         label += factor * target
     order = np.lexsort((key, label))
     same = (np.diff(key[order]) == 0) & (np.diff(label[order]) == 0)
-    for at in np.flatnonzero(same):
-        same[at] = np.array_equal(X[order[at]], X[order[at + 1]], equal_nan=True)
+    at = np.flatnonzero(same)
+    same[at] = _are_equal(X, order[at], order[at + 1])
     group = np.append(0, np.cumsum(~same))
     first = np.append(0, np.flatnonzero(~same) + 1)
     return order[first], np.bincount(group, count[order])
 
 
-def _blocks(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+def _are_equal(X: Any, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Tell for each pair of rows whether they are identical; NaN equals NaN."""
+    xp, equal = namespace_of(X), np.zeros(len(rows), dtype=bool)
+    for part in _parts(rows):
+        one, other = (xp.take(X, like(each[part], X), axis=0) for each in (rows, others))
+        alike = (one == other) | (xp.isnan(one) & xp.isnan(other))
+        equal[part] = to_host(xp.all(alike, axis=1))
+    return equal
+
+
+def _parts(X: Any) -> Iterator[slice]:
+    """Yield slices of blocks of rows."""
+    size = DEVICE_BLOCK_ROWS if is_device_array(X) else BLOCK_ROWS
+    for first in range(0, X.shape[0], size):
+        yield slice(first, min(first + size, X.shape[0]))
+
+
+def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
     """Yield blocks of rows, transposed, with NaN replaced by a constant."""
-    for first in range(0, len(X), BLOCK_ROWS):
-        part = slice(first, first + BLOCK_ROWS)
-        columns = np.ascontiguousarray(X[part].T, dtype=float)
-        yield part, np.where(np.isnan(columns), MISSING, columns)
+    for part in _parts(X):
+        if isinstance(X, np.ndarray):
+            columns = np.ascontiguousarray(X[part].T, dtype=float)
+            yield part, np.where(np.isnan(columns), MISSING, columns)
+        else:
+            xp = namespace_of(X)
+            columns = cast(X[part, :], xp.float64)
+            yield part, xp.where(xp.isnan(columns), xp.full_like(columns, MISSING), columns).T
 
 
-def _gather(X: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return X[rows][:, columns], gathered in blocks to limit the memory in use."""
+def _gather(X: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
+    """Return X[rows][:, columns], in this process gathered in blocks to limit the memory in use."""
+    if is_device_array(X):
+        return part_of(X, like(rows, X), columns)
     gathered = np.empty((len(rows), len(columns)), dtype=X.dtype)
-    for first in range(0, len(rows), BLOCK_ROWS):
-        part = slice(first, first + BLOCK_ROWS)
+    for part in _parts(rows):
         gathered[part] = X[rows[part]][:, columns]
     return gathered

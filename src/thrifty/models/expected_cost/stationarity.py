@@ -12,11 +12,11 @@ The residual of the parameters is the largest one of all weights, intercepts and
 """
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
+from thrifty.arrays import largest_size, namespace_of, number, stable_order
 from thrifty.models.expected_cost.objective import Objective
-from thrifty.models.expected_cost.penalties import SMALLEST
+from thrifty.models.expected_cost.penalties import SMALLEST, quotients
 from thrifty.models.expected_cost.tree_parameters import Parameters
 
 LARGEST_STEP = 0.3
@@ -30,44 +30,53 @@ class Stationarity:
     Attributes
     ----------
     residual : float
-    excess : ndarray of shape (K, d)
+    excess : array of shape (K, d)
         |g| - s of the weights that are zero, in units of the slope scale; 0 for all others.
-    slopes : ndarray of shape (K, m, d)
+    slopes : array of shape (K, m, d)
         Gradient with respect to the weights.
-    stiffness : ndarray of shape (K,)
+    stiffness : array of shape (K,)
         Curvature of the loss with respect to a weight of each node, in units of the slope scale.
     """
 
     residual: float
-    excess: np.ndarray
-    slopes: np.ndarray
-    stiffness: np.ndarray
+    excess: Any
+    slopes: Any
+    stiffness: Any
 
     @classmethod
-    def of(cls, objective: Objective, parameters: Parameters, free: np.ndarray | None = None) -> "Stationarity":
+    def of(cls, objective: Objective, parameters: Parameters, free: Any = None) -> "Stationarity":
         """Measure the parameters of the nodes marked in `free`, by default all; the others are fixed."""
-        free = np.ones(objective.topology.n_nodes, dtype=bool) if free is None else free
-        evaluation = objective.evaluate(parameters)
-        squares = parameters.squares()
-        slope = np.linalg.norm(evaluation.weights, axis=1)
+        evaluation, squares = objective.evaluate(parameters), parameters.squares()
+        xp = namespace_of(squares)
+        free = xp.zeros_like(parameters.thresholds) == 0 if free is None else free
+        slope = xp.sqrt(xp.sum(evaluation.weights * evaluation.weights, axis=1))
         stiffness = objective.loss_curvature * evaluation.mass
-        excess = np.where(squares == 0, slope - objective.slope_at_zero(parameters, evaluation), 0.0)
-        of_weights = np.where(squares == 0, excess, np.minimum(slope, stiffness[:, None] * np.sqrt(squares)))
-        of_others = [np.abs(evaluation.intercepts[free]).max(), np.abs(evaluation.thresholds[free]).max()]
-        largest = max(0.0, of_weights[free].max(initial=0.0), *of_others)
-        excess[~free] = 0.0
+        unused = squares == 0
+        zeros = xp.zeros_like(slope)
+        above = xp.where(unused, slope - objective.slope_at_zero(parameters, evaluation), zeros)
+        excess = xp.where(free[:, None], above, zeros)
+        of_used = xp.minimum(slope, stiffness[:, None] * xp.sqrt(squares))
+        residuals = (
+            xp.where(unused, xp.clip(excess, 0.0, None), xp.where(free[:, None], of_used, zeros)),
+            xp.where(free[:, None], evaluation.intercepts, xp.zeros_like(evaluation.intercepts)),
+            xp.where(free, evaluation.thresholds, xp.zeros_like(evaluation.thresholds)),
+        )
+        largest = max(map(largest_size, residuals))
         scale = objective.slope_scale
-        return cls(float(largest / scale), excess / scale, evaluation.weights, stiffness / scale)
+        return cls(largest / scale, excess / scale, evaluation.weights, stiffness / scale)
 
-    def entering_steps(self, tol: float) -> np.ndarray:
+    def entering_steps(self, tol: float) -> Any:
         """Return a step (K, m, d) for the zero weights that should become nonzero, and zeros for all others.
 
         These are the weights whose excess is larger than `tol`. Only the first few of a node move at a time, because
-        similar columns that all moved at once would together go too far.
+        similar columns that all moved at once would together go too far. None if there are no such weights.
         """
-        rank = np.argsort(np.argsort(-self.excess, axis=1, kind="stable"), axis=1)
+        xp = namespace_of(self.excess)
+        rank = stable_order(stable_order(-self.excess, axis=1), axis=1)
         chosen = (self.excess > tol) & (rank < max(FEW, SHARE * rank.shape[1]))
-        length = np.where(chosen, self.excess / np.maximum(self.stiffness[:, None], SMALLEST), 0.0)
-        length = np.clip(length, 0.0, LARGEST_STEP)
-        norm = np.linalg.norm(self.slopes, axis=1)
-        return -self.slopes * np.divide(length, norm, out=np.zeros_like(norm), where=chosen)[:, None, :]
+        if not number(xp.any(chosen)):
+            return None
+        length = self.excess / xp.clip(self.stiffness[:, None], SMALLEST, None)
+        length = xp.where(chosen, xp.clip(length, 0.0, LARGEST_STEP), xp.zeros_like(length))
+        norm = xp.sqrt(xp.sum(self.slopes * self.slopes, axis=1))
+        return -self.slopes * quotients(length, norm)[:, None, :]

@@ -28,10 +28,10 @@ def pruned(objective: Objective, score: Score) -> tuple[Topology, Parameters]:
             continue
         without = alive.copy()
         without[k] = False
-        reached = score(objective.with_topology(topology.keep(without)), parameters.take(without))
+        reached = score(objective.with_topology(topology.keep(without)), parameters.take(np.flatnonzero(without)))
         if reached >= best:
             alive, best = without, reached
-    return topology.keep(alive), parameters.take(alive)
+    return topology.keep(alive), parameters.take(np.flatnonzero(alive))
 
 
 def grown(objective: Objective, max_depth: int, score: Score) -> tuple[Topology, Parameters]:
@@ -61,5 +61,5 @@ def _with_child(objective: Objective, parameters: Parameters, node: int, side: i
     upper, lower = np.append(topology.upper, END), np.append(topology.lower, END)
     (upper if side == UPPER else lower)[node] = new
     larger = objective.with_topology(Topology(upper, lower))
-    extended = Parameters(*(np.concatenate([values, values[:1]]) for values in vars(parameters).values()))
+    extended = parameters.take(np.append(np.arange(new), 0))
     return larger, fit_as_leaves(larger, extended, np.array([new]))

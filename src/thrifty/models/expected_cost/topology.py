@@ -7,9 +7,12 @@ stage but the last has a child on its upper side and a terminal element on its l
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from thrifty.arrays import like
+from thrifty.kernels.soft_tree_arrays import LevelTree, level_tree
 from thrifty.models.linear_nodes.tree import END, ancestry
 
 UPPER, LOWER = 0, 1
@@ -79,6 +82,17 @@ class Topology:
         ends = np.column_stack([self.upper == END, self.lower == END])
         ends[~self.inner, LOWER] = False
         return ends
+
+    @cached_property
+    def _level_trees(self) -> dict[str, LevelTree]:
+        return {}
+
+    def by_level(self, model: Any) -> LevelTree:
+        """Return the shape for the kernels of a device: that of the array `model`."""
+        place = f"{type(model).__module__} {model.device}"
+        if place not in self._level_trees:
+            self._level_trees[place] = level_tree(self.upper, self.lower, self.depth, lambda each: like(each, model))
+        return self._level_trees[place]
 
     def keep(self, kept: np.ndarray) -> "Topology":
         """Return the tree of the nodes marked in `kept`; sides that led to other nodes become terminal elements.

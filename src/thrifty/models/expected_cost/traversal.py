@@ -5,14 +5,16 @@ A row at node k goes to the upper side with probability
     sigma = 1 / (1 + exp(-sharpness * (directions[k] @ scores - thresholds[k])))
 
 and reaches a node with the product of the probabilities along the path. `kernels.soft_tree` computes all of this in
-one pass over the scores.
+one pass over the scores, and `kernels.soft_tree_arrays` computes it on a device.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from thrifty.arrays import is_device_array, namespace_of
 from thrifty.kernels.soft_tree import descend_rows
+from thrifty.kernels.soft_tree_arrays import descend
 from thrifty.kernels.threads import over_rows
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
@@ -23,33 +25,37 @@ class Traversal(NamedTuple):
 
     Attributes
     ----------
-    scores : ndarray of shape (n, K * m)
+    scores : array of shape (n, K * m)
         The m scores of each node.
-    sigma : ndarray of shape (n, K)
+    sigma : array of shape (n, K)
         Probability that a row at a node goes to the upper side; undefined at leaves.
-    reach : ndarray of shape (n, K)
+    reach : array of shape (n, K)
         Probability that a row reaches a node.
-    mass : ndarray of shape (K,)
+    mass : array of shape (K,)
         Weighted mean of `reach` over the rows.
-    exit_mass : ndarray of shape (K, 2)
+    exit_mass : array of shape (K, 2)
         Weighted mean of the probability to leave at each terminal element, on the upper and the lower side.
     """
 
-    scores: np.ndarray
-    sigma: np.ndarray
-    reach: np.ndarray
-    mass: np.ndarray
-    exit_mass: np.ndarray
+    scores: Any
+    sigma: Any
+    reach: Any
+    mass: Any
+    exit_mass: Any
 
 
 def traverse(
-    topology: Topology, parameters: Parameters, scores: np.ndarray, weight: np.ndarray, sharpness: float
+    topology: Topology, parameters: Parameters, scores: Any, weight: Any, sharpness: float
 ) -> Traversal:
     """Send all rows softly down the tree; `weight` is the share of each row in the masses."""
+    if is_device_array(scores):
+        xp, tree = namespace_of(scores), topology.by_level(scores)
+        found = descend(xp, tree, scores, weight, parameters.directions, parameters.thresholds, sharpness)
+        return Traversal(scores, *found)
     n_nodes = topology.n_nodes
     sigma, reach = np.empty((len(scores), n_nodes)), np.empty((len(scores), n_nodes))
 
-    def descend(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    def descend_block(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         mass, exit_mass = np.zeros(n_nodes), np.zeros((n_nodes, 2))
         descend_rows(
             scores, weight, topology.upper, topology.lower, parameters.directions, parameters.thresholds, sharpness,
@@ -57,5 +63,5 @@ def traverse(
         )  # fmt: skip
         return mass, exit_mass
 
-    masses, exit_masses = zip(*over_rows(descend, len(scores)), strict=True)
+    masses, exit_masses = zip(*over_rows(descend_block, len(scores)), strict=True)
     return Traversal(scores, sigma, reach, sum(masses), sum(exit_masses))

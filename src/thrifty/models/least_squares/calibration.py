@@ -21,27 +21,29 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, softmax
 
+from thrifty.arrays import namespace_of
+
 ENOUGH_ROWS = 4096  # more rows would not make a slope and an offset much more precise
 LARGEST_LEVERAGE = 0.95
 SMALLEST_SLOPE = 1e-3
 
 
-def leave_one_out(scores: np.ndarray, targets: np.ndarray, leverages: np.ndarray) -> np.ndarray:
+def leave_one_out(scores: Any, targets: Any, leverages: Any) -> Any:
     """Return the scores that each row would have if the fit had left it out.
 
     Parameters
     ----------
-    scores : ndarray of shape (n, k)
+    scores : array of shape (n, k)
         Scores of a least-squares fit to the targets.
-    targets : ndarray of shape (n, k)
-    leverages : ndarray of shape (n,)
+    targets : array of shape (n, k)
+    leverages : array of shape (n,)
         Diagonal of the hat matrix of the fit.
 
     Returns
     -------
-    ndarray of shape (n, k)
+    array of shape (n, k)
     """
-    residual_share = 1.0 - np.minimum(leverages, LARGEST_LEVERAGE)
+    residual_share = 1.0 - namespace_of(leverages).clip(leverages, None, LARGEST_LEVERAGE)
     return targets - (targets - scores) / residual_share[:, None]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from thrifty.arrays import to_host
 from thrifty.costs import CostModel
 from thrifty.models.forests.converters import is_fitted, reader_of
 from thrifty.models.forests.feature_map import BoostedFeatureMap
@@ -58,6 +59,7 @@ def node_features(estimator: Any, rows: Home[Rows]) -> tuple[Home[Rows], CostMod
 
 def _outputs(estimator: Any, rows: Rows) -> tuple[np.ndarray, CostModel]:
     """Set the estimator's feature map, and return its outputs with their costs."""
+    rows = replace(rows, X=to_host(rows.X))  # forests read NumPy arrays
     filled = FilledRows(rows.X, np.empty((len(rows), 0)), rows.weight)
     estimator.feature_map_ = feature_map = _fitted_map(estimator, filled.X, rows)
     given = estimator.feature_map
