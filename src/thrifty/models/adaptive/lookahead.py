@@ -28,31 +28,41 @@ def best_first_group(rows: TrainingRows, policies: list[Policy], sample: np.ndar
     sample : ndarray of int
         The rows to walk.
     """
-    shortened = [policy._replace(n_at_stage=policy.n_at_stage[:HORIZON]) for policy in policies]
+    policies = shortened(policies)
     shuffled = rows.random.permutation(sample)
     few, many = shuffled[:FEW_ROWS], shuffled[:MANY_ROWS]
     groups = np.flatnonzero(rows.prices > 0)
-    usual, weight = walk(rows, shortened, few), rows.weight[few]
-    gains = [np.average(_improvement(rows, shortened, usual, each), weights=weight) for each in groups.tolist()]
+    usual, weight = walk(rows, policies, few), rows.weight[few]
+    gains = [np.average(_with_first(rows, policies, usual, each), weights=weight) for each in groups.tolist()]
     finalists = groups[np.argsort(gains)[::-1][:N_FINALISTS]]
-    usual, weight = walk(rows, shortened, many), rows.weight[many]
+    usual, weight = walk(rows, policies, many), rows.weight[many]
     best, best_z = None, MIN_Z
     for group in finalists.tolist():
-        z = _z(_improvement(rows, shortened, usual, group), weight)
+        z = z_score(_with_first(rows, policies, usual, group), weight)
         if z > best_z:
             best, best_z = group, z
     return best
 
 
-def _improvement(rows: TrainingRows, policies: list[Policy], usual: Walks, group: int) -> np.ndarray:
-    """Return by how much the loss of rows (n,) falls if a group is bought first, averaged over spends.
+def shortened(policies: list[Policy]) -> list[Policy]:
+    """Return policies that end after HORIZON stages."""
+    return [policy._replace(n_at_stage=policy.n_at_stage[:HORIZON]) for policy in policies]
+
+
+def improvement(rows: TrainingRows, before: Walks, after: Walks) -> np.ndarray:
+    """Return by how much smaller the losses of rows (n,) are on other walks, averaged over equal spends."""
+    spends = np.linspace(0.0, before.spend[:, -1].mean(), N_SPENDS + 1)[1:]
+    return _mean_loss(rows, before, spends) - _mean_loss(rows, after, spends)
+
+
+def _with_first(rows: TrainingRows, policies: list[Policy], usual: Walks, group: int) -> np.ndarray:
+    """Return by how much the losses of rows (n,) fall if a group is bought first.
 
     `usual` are their walks without this.
     """
     forced = np.full((len(usual.row), usual.n_stages), NOTHING, dtype=np.int64)
     forced[:, 0] = group
-    spends = np.linspace(0.0, usual.spend[:, -1].mean(), N_SPENDS + 1)[1:]
-    return _mean_loss(rows, usual, spends) - _mean_loss(rows, walk(rows, policies, usual.row, forced), spends)
+    return improvement(rows, usual, walk(rows, policies, usual.row, forced))
 
 
 def _mean_loss(rows: TrainingRows, walks: Walks, spends: np.ndarray) -> np.ndarray:
@@ -62,7 +72,7 @@ def _mean_loss(rows: TrainingRows, walks: Walks, spends: np.ndarray) -> np.ndarr
     return np.take_along_axis(loss, last, axis=1).mean(axis=1)
 
 
-def _z(values: np.ndarray, weight: np.ndarray) -> float:
+def z_score(values: np.ndarray, weight: np.ndarray) -> float:
     """Return the weighted mean of values, divided by its standard error."""
     mean = np.average(values, weights=weight)
     error = np.sqrt(np.sum(np.square(weight * (values - mean)))) / weight.sum()
