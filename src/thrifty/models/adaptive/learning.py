@@ -29,10 +29,11 @@ COPIES_OF_SCOUT, SPEED_OF_SCOUT = 4, 2.5  # copies of each row, and the learning
 REFIT_ROWS = 2_000  # on which the spend of the final model is measured
 MAX_CANDIDATES = 100  # groups that may be bought out of order; the first ones of the default order
 STATES_PER_ROW = 2  # on which gains are learned
-FEWEST_STATES, MOST_STATES = 2_000, 20_000
+FEWEST_STATES, MOST_STATES = 1_000, 20_000
 LAST_STAGE = 12  # of these states
 BORDER, OVERLAP = 8, 2  # groups: the predictor of rows with more groups has trees of its own
 FEWEST_GROUPS_OF_TWO_PHASES = 16
+NO_GROUPS = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -155,14 +156,16 @@ class Learner:
 
     def learn(self) -> Learned:
         """Return the learned policy."""
-        best, n_rounds = self._default(), 0
+        best, n_rounds, gains = self._default(), 0, None
         while n_rounds < self.settings.n_rounds and len(self.groups) > 1:
-            challenger = self._improved(best)
+            gains, worthwhile = self._gains(best, self.groups)
+            challenger = self._improved(best, gains, worthwhile)
             if challenger is None or not is_better(self.rows, challenger, best):
                 break
-            best, n_rounds = challenger, n_rounds + 1
-        if not best.gains.candidates.size:
-            best = self._with_gain_of_default(best)
+            best, n_rounds, gains = challenger, n_rounds + 1, None
+        if not best.gains.candidates.size:  # the gain of the default group explains purchases
+            gains = gains or self._gains(best, NO_GROUPS)[0]
+            best = replace(best, gains=restricted(gains, NO_GROUPS))
         n_rounds_of_phase = np.mean([each.n_rounds for each in best.predictors], axis=0)
         predictor = fit_predictor(self.rows, best.phases, n_rounds_of_phase)
         self.advance("final predictor")
@@ -178,7 +181,7 @@ class Learner:
 
         Predictors that are cheaper to fit compare the two orders, and decide how boosting starts.
         """
-        rows, gains, route = self.rows, no_gains(self.rows), Route(self.order, np.empty(0, dtype=np.int64))
+        rows, gains, route = self.rows, no_gains(self.rows), Route(self.order, NO_GROUPS)
         scouts, phases = fit_predictors(
             rows, self._phases_of(partial(copies_along_order, rows, self.order), scout=True)
         )
@@ -198,12 +201,9 @@ class Learner:
         before, after = (walk(self.rows, shortened(each), row) for each in (usual, challenger))
         return z_score(improvement(self.rows, before, after), self.rows.weight[row])
 
-    def _improved(self, attempt: Attempt) -> Attempt | None:
-        """Return the policy that buys by expected gains; None if it would not differ."""
+    def _improved(self, attempt: Attempt, gains: Gains, worthwhile: np.ndarray) -> Attempt | None:
+        """Return the policy that buys by expected gains; None if it would not differ, or is not promising."""
         rows = self.rows
-        row, bought = self._states(attempt)
-        gains, worthwhile = fit_gains(rows, self._policies(attempt), self.groups, row, bought)
-        self.advance("gains")
         group, route = None, attempt.route
         if not route.first.size:
             group = best_first_group(rows, self._policies(attempt, gains), self.sample)
@@ -246,19 +246,14 @@ class Learner:
             return [((0, n_priced), n_groups, early)]
         return [((0, BORDER + OVERLAP), n_free + BORDER, early), ((BORDER - OVERLAP, n_priced), n_groups, late)]
 
-    def _with_gain_of_default(self, attempt: Attempt) -> Attempt:
-        """Return a policy that follows the default order, and can explain purchases by their expected gain."""
-        nothing = np.empty(0, dtype=np.int64)
-        row, bought = self._states(attempt)
-        gains, _ = fit_gains(self.rows, self._policies(attempt), nothing, row, bought)
-        return replace(attempt, gains=gains)
-
-    def _states(self, attempt: Attempt) -> tuple[np.ndarray, np.ndarray]:
-        """Return states on which gains are learned: their rows, and the groups that these have."""
+    def _gains(self, attempt: Attempt, groups: np.ndarray) -> tuple[Gains, np.ndarray]:
+        """Regress the gains of groups on states around the walks of an attempt; see `fit_gains`."""
         n_states = int(np.clip(STATES_PER_ROW * len(self.sample), FEWEST_STATES, MOST_STATES))
-        row = self.sample[np.arange(n_states) % len(self.sample)]
-        policies = self._policies(attempt)
-        return row, explored(self.rows, policies, row, n_forced=2, share_forced=0.7, stages=(0, LAST_STAGE))
+        row, policies = self.sample[np.arange(n_states) % len(self.sample)], self._policies(attempt)
+        bought = explored(self.rows, policies, row, n_forced=2, share_forced=0.7, stages=(0, LAST_STAGE))
+        fitted = fit_gains(self.rows, policies, groups, row, bought)
+        self.advance("gains")
+        return fitted
 
     def _attempt(self, phases: list[Phase], gains: Gains, route: Route) -> Attempt:
         """Fit predictors, walk, and learn when to stop."""

@@ -29,19 +29,16 @@ def best_first_group(rows: TrainingRows, policies: list[Policy], sample: np.ndar
         The rows to walk.
     """
     policies = shortened(policies)
-    shuffled = rows.random.permutation(sample)
-    few, many = shuffled[:FEW_ROWS], shuffled[:MANY_ROWS]
-    groups = np.flatnonzero(rows.prices > 0)
-    usual, weight = walk(rows, policies, few), rows.weight[few]
-    gains = [np.average(_with_first(rows, policies, usual, each), weights=weight) for each in groups.tolist()]
-    finalists = groups[np.argsort(gains)[::-1][:N_FINALISTS]]
-    usual, weight = walk(rows, policies, many), rows.weight[many]
-    best, best_z = None, MIN_Z
-    for group in finalists.tolist():
-        z = z_score(_with_first(rows, policies, usual, group), weight)
-        if z > best_z:
-            best, best_z = group, z
-    return best
+    shuffled, groups = rows.random.permutation(sample), np.flatnonzero(rows.prices > 0).tolist()
+    row = shuffled[:FEW_ROWS]
+    gains = _with_first(rows, policies, row, groups)
+    if len(sample) > len(row):
+        means = np.average(gains, axis=1, weights=rows.weight[row])
+        groups = [groups[place] for place in np.argsort(means)[::-1][:N_FINALISTS]]
+        row = shuffled[:MANY_ROWS]
+        gains = _with_first(rows, policies, row, groups)
+    z = np.array([z_score(each, rows.weight[row]) for each in gains])
+    return groups[z.argmax()] if z.max(initial=-np.inf) > MIN_Z else None
 
 
 def shortened(policies: list[Policy]) -> list[Policy]:
@@ -55,14 +52,15 @@ def improvement(rows: TrainingRows, before: Walks, after: Walks) -> np.ndarray:
     return _mean_loss(rows, before, spends) - _mean_loss(rows, after, spends)
 
 
-def _with_first(rows: TrainingRows, policies: list[Policy], usual: Walks, group: int) -> np.ndarray:
-    """Return by how much the losses of rows (n,) fall if a group is bought first.
-
-    `usual` are their walks without this.
-    """
-    forced = np.full((len(usual.row), usual.n_stages), NOTHING, dtype=np.int64)
-    forced[:, 0] = group
-    return improvement(rows, usual, walk(rows, policies, usual.row, forced))
+def _with_first(rows: TrainingRows, policies: list[Policy], row: np.ndarray, groups: list[int]) -> np.ndarray:
+    """Return by how much the losses of rows fall if each group is bought first, (len(groups), len(row))."""
+    usual, n_stages = walk(rows, policies, row), policies[0].n_at_stage.size
+    gains = np.empty((len(groups), len(row)))
+    for gain, group in zip(gains, groups, strict=True):
+        forced = np.full((len(row), n_stages), NOTHING, dtype=np.int64)
+        forced[:, 0] = group
+        gain[:] = improvement(rows, usual, walk(rows, policies, row, forced))
+    return gains
 
 
 def _mean_loss(rows: TrainingRows, walks: Walks, spends: np.ndarray) -> np.ndarray:

@@ -23,8 +23,8 @@ from thrifty.models.adaptive.simulation import Walks
 from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
 from thrifty.models.growing.limits import Limits
 
-PLAN = Plan(30, 0.15, Limits(3, None, 40.0, 20.0), max_features=0.7)
-SMALL_PLAN = Plan(15, 0.15, Limits(2, None, 40.0, 20.0), max_features=0.7)  # for fewer than FEW_ROWS rows
+PLAN = Plan(20, 0.2, Limits(3, None, 40.0, 20.0), max_features=0.7)
+SMALL_PLAN = Plan(10, 0.2, Limits(2, None, 40.0, 20.0), max_features=0.7)  # for fewer than FEW_ROWS rows
 FEW_ROWS = 2000
 N_WEIGHTS = 16  # positive cost weights
 LARGEST, RANGE = 1.5, 2000.0  # largest cost weight as a multiple of the best rate, and its ratio to the smallest
