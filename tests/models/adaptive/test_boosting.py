@@ -46,7 +46,7 @@ def boosted(coded, loss, plan, train=ALL, held_out=NOBODY, seed=0, start=None):
 
 
 def boosted_numbers(coded, wanted, plan):
-    return boost(*coded, Numbers(wanted, WEIGHT), ALL, NOBODY, plan, np.random.default_rng(0))
+    return boost(*coded, Numbers(wanted, WEIGHT, ALL), ALL, NOBODY, plan, np.random.default_rng(0))
 
 
 def scores(fitted):
@@ -184,8 +184,8 @@ def test_without_a_split_outputs_are_the_means_of_the_known_labels():
 
 def test_features_are_drawn_without_replacement():
     plan = Plan(1, 0.1, LIMITS, max_features=0.5)
-    drawn = [drawn_features(10, plan, np.random.default_rng(seed)) for seed in range(30)]
+    drawn = [drawn_features(np.arange(10), plan, np.random.default_rng(seed)) for seed in range(30)]
     assert all(len(set(each.tolist())) == 5 and (np.diff(each) > 0).all() for each in drawn)
     assert set(np.concatenate(drawn).tolist()) == set(range(10))
-    assert drawn_features(3, plan._replace(max_features=0.01), np.random.default_rng(0)).size == 1
-    assert drawn_features(3, plan._replace(max_features=1.0), np.random.default_rng(0)).tolist() == [0, 1, 2]
+    assert drawn_features(np.arange(3), plan._replace(max_features=0.01), np.random.default_rng(0)).size == 1
+    assert drawn_features(np.arange(3), plan._replace(max_features=1.0), np.random.default_rng(0)).tolist() == [0, 1, 2]

@@ -7,7 +7,7 @@ from models.adaptive.problems import FAST, training_rows
 from reference.adaptive import backward_induction, one_step_stops
 from thrifty import ThriftyClassifier
 from thrifty.models.adaptive.simulation import Walks
-from thrifty.models.adaptive.stopping import default_cost_weights, fit_stops, stops_of
+from thrifty.models.adaptive.stopping import default_cost_weights, fit_stops, stops_of, with_rule
 
 N_STAGES = 3
 WEIGHTS = np.array([1.0, 0.3, 0.1, 0.02, 0.0])
@@ -38,7 +38,7 @@ def losses(rows, walks):
 
 def test_without_splits_the_advantages_are_the_means_of_other_folds():
     rows, walks = problem(36)  # too few for a split
-    stopped = fit_stops(rows, walks, WEIGHTS, final=False)
+    stopped = fit_stops(rows, walks, WEIGHTS)
 
     def mean_of_others(stage, labels):
         means = [np.average(np.array(labels)[rows.fold != k], weights=rows.weight[rows.fold != k]) for k in range(3)]
@@ -59,7 +59,7 @@ def test_without_splits_the_advantages_are_the_means_of_other_folds():
 
 def test_stops_are_those_of_the_reference_given_the_advantages():
     rows, walks = problem(500)
-    stopped = fit_stops(rows, walks, WEIGHTS, final=False)
+    stopped = fit_stops(rows, walks, WEIGHTS)
     loss = losses(rows, walks)
     np.testing.assert_allclose(stopped.loss, loss)
     seen = set()
@@ -76,7 +76,7 @@ def test_stops_are_those_of_the_reference_given_the_advantages():
 
 def test_between_two_cost_weights_advantages_are_interpolated():
     rows, walks = problem(500)
-    stopped = fit_stops(rows, walks, WEIGHTS, final=False)
+    stopped = fit_stops(rows, walks, WEIGHTS)
     between = 0.75 * stopped.advantage[:, :, 1] + 0.25 * stopped.advantage[:, :, 2]
     expected = [next((t for t in range(N_STAGES) if line[t] <= 0), N_STAGES) for line in between]
     assert stopped.stages(1, 0.25).tolist() == expected
@@ -86,7 +86,7 @@ def test_between_two_cost_weights_advantages_are_interpolated():
 
 def test_the_rule_of_all_rows_is_what_stops_other_walks():
     rows, walks = problem(500)
-    stopped = fit_stops(rows, walks, WEIGHTS, final=True)
+    stopped = with_rule(rows, walks, fit_stops(rows, walks, WEIGHTS))
     assert stopped.rule is not None
     assert stopped.rule.cost_weights.tolist() == WEIGHTS.tolist()
     refit = stops_of(rows, walks, stopped)
@@ -111,7 +111,7 @@ def together(n, loss_after_all):
 
 def test_purchases_that_pay_only_together_are_made_together():
     rows, walks, gains = together(2000, 0.2)
-    stopped = fit_stops(rows, walks, np.array([1.0, 0.0]), final=True)
+    stopped = with_rule(rows, walks, fit_stops(rows, walks, np.array([1.0, 0.0])))
     stages = stopped.stages(0, 0.0)
     assert (stages[gains] == N_STAGES).all()
     assert not stages[~gains].any()
@@ -125,7 +125,7 @@ def test_purchases_that_pay_only_together_are_made_together():
 
 def test_purchases_that_cost_more_than_they_save_together_are_not_made():
     rows, walks, _ = together(600, 0.8)
-    assert not fit_stops(rows, walks, np.array([1.0, 0.0]), final=False).stages(0, 0.0).any()
+    assert not fit_stops(rows, walks, np.array([1.0, 0.0])).stages(0, 0.0).any()
 
 
 def test_cost_weights_descend_from_above_the_best_rate_to_0():

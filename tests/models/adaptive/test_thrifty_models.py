@@ -174,7 +174,7 @@ def test_a_missing_value_that_never_occurred_counts_as_not_bought(without_missin
     bought = without_missing.acquire(X)
     assert bought.acquired[:, 0].all()
     assert bought.spend.tolist() == [without_missing.cost_model_.of(row[None])[0] for row in bought.acquired]
-    np.testing.assert_allclose(answers, nothing, atol=0.15)  # the second column says nothing
+    np.testing.assert_allclose(answers, nothing, atol=0.2)  # the second column says nothing
     assert only_second.spend(X).tolist() == [4.0, 4.0]
     known = without_missing.predict_proba(np.array([[1.0, 0.0], [-1.0, 0.0]]))[:, 1]
     assert known[0] > 0.9

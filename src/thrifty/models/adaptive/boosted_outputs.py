@@ -98,31 +98,38 @@ class Numbers:
     labels : ndarray of shape (n, n_outputs)
         NaN in an output that does not count for a row.
     weight : ndarray of shape (n,)
+    bag : ndarray of uint32
+        The rows to fit.
+
+    Attributes
+    ----------
+    residual : ndarray of shape (n, n_outputs)
+        What the trees have left of each label; 0 if it does not count.
     """
 
     constant_hessian = True
 
-    def __init__(self, labels: np.ndarray, weight: np.ndarray):
+    def __init__(self, labels: np.ndarray, weight: np.ndarray, bag: np.ndarray):
         self._known, self.weight = np.isfinite(labels), weight
-        self.base = _means(labels, self._known, weight)
-        self._residual = np.where(self._known, labels - self.base, 0.0)
-        self._spread = np.sqrt(_means(self._residual**2, self._known, weight))
+        self.base = _means(labels[bag], self._known[bag], weight[bag])
+        self.residual = np.where(self._known, labels - self.base, 0.0)
+        self._spread = np.sqrt(_means(self.residual[bag] ** 2, self._known[bag], weight[bag]))
 
     def derivatives(self, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives along a random direction, in which every output counts by its deviation."""
         direction = random.standard_normal(len(self.base)) * self._spread
-        return -self.weight * (self._residual @ direction), self.weight
+        return -self.weight * (self.residual @ direction), self.weight
 
     def take_steps(self, grown: GrownTree, plan: Plan) -> Tree:
         """Add the mean residual of every output, shrunken as if `l2_regularization` rows had a residual of 0."""
         steps, ridge = np.zeros((grown.n_nodes, len(self.base))), plan.limits.l2_regularization
-        rows = self._residual, self._known, self.weight
+        rows = self.residual, self._known, self.weight
         step_numbers(grown.leaves, *rows, ridge, plan.learning_rate, steps)
         return grown.with_values(steps)
 
     def loss(self, rows: np.ndarray) -> float:
         """Return half the mean squared residual of some rows, summed over the outputs."""
-        return 0.5 * float(np.average(np.square(self._residual[rows]).sum(axis=1), weights=self.weight[rows]))
+        return 0.5 * float(np.average(np.square(self.residual[rows]).sum(axis=1), weights=self.weight[rows]))
 
 
 def _means(values: np.ndarray, known: np.ndarray, weight: np.ndarray) -> np.ndarray:

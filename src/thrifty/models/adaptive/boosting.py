@@ -102,6 +102,7 @@ def boost(
     held_out: np.ndarray,
     plan: Plan,
     random: np.random.Generator,
+    features: np.ndarray | None = None,
 ) -> Boosted:
     """Fit boosted trees to some rows; other rows may decide the number of rounds.
 
@@ -118,19 +119,22 @@ def boost(
     plan : Plan
     random : Generator
         Draws the features and the direction of each round.
+    features : ndarray of int, optional
+        The features that trees may split on, in ascending order; all by default.
 
     Returns
     -------
     Boosted
     """
     weight, n_features = outputs.weight, codes.n_features
+    features = np.arange(n_features) if features is None else features
     payments = NoPayments(weight, n_features)
     grower = Grower(codes, bins, payments, plan.limits, outputs.constant_hessian, float(weight[bag].sum()))
     trees: list[Tree] = []
     best, best_round, n_kept = _held_out_loss(outputs, held_out, plan), 0, 0
     for round_ in range(1, plan.n_rounds + 1):
-        features = drawn_features(n_features, plan, random)
-        grown = grower.grow(*outputs.derivatives(random), bag.copy(), held_out.copy(), features)
+        drawn = drawn_features(features, plan, random)
+        grown = grower.grow(*outputs.derivatives(random), bag.copy(), held_out.copy(), drawn)
         if grown.n_splits:  # a tree without a split changes nothing
             trees.append(outputs.take_steps(grown, plan))
         loss = _held_out_loss(outputs, held_out, plan)
@@ -145,12 +149,12 @@ def _held_out_loss(outputs: Outputs, held_out: np.ndarray, plan: Plan) -> float:
     return outputs.loss(held_out) if plan.patience is not None else np.nan
 
 
-def drawn_features(n_features: int, plan: Plan, random: np.random.Generator) -> np.ndarray:
+def drawn_features(features: np.ndarray, plan: Plan, random: np.random.Generator) -> np.ndarray:
     """Return the features that a tree may split on, in ascending order."""
     if plan.max_features >= 1:
-        return np.arange(n_features)
-    n_drawn = max(1, round(plan.max_features * n_features))
-    return np.sort(random.permutation(n_features)[:n_drawn])
+        return features
+    n_drawn = max(1, round(plan.max_features * len(features)))
+    return np.sort(random.permutation(features)[:n_drawn])
 
 
 def constant_tree(n_outputs: int) -> Tree:

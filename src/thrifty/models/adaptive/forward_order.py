@@ -11,7 +11,7 @@ from thrifty.kernels.adaptive import Policy
 from thrifty.models.adaptive.gains import gains_of_states
 from thrifty.models.adaptive.training_rows import TrainingRows
 
-MAX_ROWS = 2_000  # on which gains are measured
+MAX_ROWS = 1_000  # on which gains are measured
 
 
 def forward_order(

@@ -108,7 +108,24 @@ def fit_states(
 ) -> Boosted:
     """Regress many numbers (n, n_outputs) on states."""
     everyone, nobody = np.arange(len(labels), dtype=np.uint32), np.empty(0, dtype=np.uint32)
-    return boost(states.codes, states.bins, Numbers(labels, weight), everyone, nobody, plan, random)
+    outputs = Numbers(labels, weight, everyone)
+    return boost(states.codes, states.bins, outputs, everyone, nobody, plan, random, states.varying)
+
+
+def held_out_outputs(
+    states: States,
+    labels: np.ndarray,
+    weight: np.ndarray,
+    fitted: np.ndarray,
+    plan: Plan,
+    random: np.random.Generator,
+    held_out: np.ndarray,
+) -> np.ndarray:
+    """Regress many numbers (n, n_outputs), which are all known, on some states; return the outputs of others."""
+    bag, rest = fitted.astype(np.uint32), held_out.astype(np.uint32)
+    outputs = Numbers(labels, weight, bag)
+    boost(states.codes, states.bins, outputs, bag, rest, plan, random, states.varying)
+    return labels[held_out] - outputs.residual[held_out]
 
 
 def _predicted(

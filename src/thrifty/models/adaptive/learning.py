@@ -11,24 +11,29 @@ from thrifty.kernels.adaptive import Policy
 from thrifty.models.adaptive.boosting import Plan
 from thrifty.models.adaptive.forward_order import forward_order
 from thrifty.models.adaptive.gains import Gains, fit_gains, no_gains, restricted
-from thrifty.models.adaptive.lookahead import best_first_group
+from thrifty.models.adaptive.lookahead import best_first_group, improvement, shortened, z_score
 from thrifty.models.adaptive.order import default_order
 from thrifty.models.adaptive.policy import MaskedPredictor, PurchasePolicy, position_among
 from thrifty.models.adaptive.predictor import FoldPredictor, MaskedCopies, Phase, fit_predictor, fit_predictors
 from thrifty.models.adaptive.simulation import Walks, walk
 from thrifty.models.adaptive.states import copies_along_order, copies_on_policy, explored
-from thrifty.models.adaptive.stopping import Stopped, default_cost_weights, fit_stops, stops_of
+from thrifty.models.adaptive.stopping import Stopped, default_cost_weights, fit_stops, stops_of, with_rule
 from thrifty.models.adaptive.training_rows import TrainingRows
 from thrifty.models.forests.forest import Forest
 
 ACCEPTED_ERRORS = 1.0  # standard errors by which a round has to be better
+PROMISING_ERRORS = 1.0  # the same before new predictors are fitted
+PATIENCE_OF_SCOUT = 7  # rounds
+COMPARED_ROWS = 2_000  # on which policies are compared before predictors are fitted to the states of the better one
+COPIES_OF_SCOUT, SPEED_OF_SCOUT = 4, 2.5  # copies of each row, and the learning rate as a multiple of the usual one
 REFIT_ROWS = 2_000  # on which the spend of the final model is measured
 MAX_CANDIDATES = 100  # groups that may be bought out of order; the first ones of the default order
 STATES_PER_ROW = 2  # on which gains are learned
-FEWEST_STATES, MOST_STATES = 2_000, 20_000
+FEWEST_STATES, MOST_STATES = 1_000, 20_000
 LAST_STAGE = 12  # of these states
 BORDER, OVERLAP = 8, 2  # groups: the predictor of rows with more groups has trees of its own
 FEWEST_GROUPS_OF_TWO_PHASES = 16
+NO_GROUPS = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -151,46 +156,54 @@ class Learner:
 
     def learn(self) -> Learned:
         """Return the learned policy."""
-        best, n_rounds = self._default(self.order), 0
-        challenger = self._reordered(best)
-        if challenger is not None and is_better(self.rows, challenger, best, 0.0):  # both are equally simple
-            best = challenger
+        best, n_rounds, gains = self._default(), 0, None
         while n_rounds < self.settings.n_rounds and len(self.groups) > 1:
-            challenger = self._improved(best)
-            if challenger is None or not is_better(self.rows, challenger, best, ACCEPTED_ERRORS):
+            gains, worthwhile = self._gains(best, self.groups)
+            challenger = self._improved(best, gains, worthwhile)
+            if challenger is None or not is_better(self.rows, challenger, best):
                 break
-            best, n_rounds = challenger, n_rounds + 1
-        if not best.gains.candidates.size:
-            best = self._with_gain_of_default(best)
+            best, n_rounds, gains = challenger, n_rounds + 1, None
+        if not best.gains.candidates.size:  # the gain of the default group explains purchases
+            gains = gains or self._gains(best, NO_GROUPS)[0]
+            best = replace(best, gains=restricted(gains, NO_GROUPS))
         n_rounds_of_phase = np.mean([each.n_rounds for each in best.predictors], axis=0)
         predictor = fit_predictor(self.rows, best.phases, n_rounds_of_phase)
         self.advance("final predictor")
         policy = self._policy(predictor, best.gains.of_all, best.gains.candidates, best.route)
-        stopped = fit_stops(self.rows, best.walks, best.stopped.cost_weights, final=True)
+        stopped = with_rule(self.rows, best.walks, best.stopped)
         self.advance("final stops")
         refit_row = self.sample[:: max(1, len(self.sample) // REFIT_ROWS)]
         walks = walk(self.rows, [policy.training_arrays] * self.rows.n_folds, refit_row)
         return Learned(policy, best.walks.row, stopped, refit_row, stops_of(self.rows, walks, stopped), n_rounds)
 
-    def _default(self, order: np.ndarray, before: Attempt | None = None) -> Attempt:
-        """Return the policy that follows a default order; an attempt before it decides about linear starts."""
-        phases = self._phases_of(partial(copies_along_order, self.rows, order), before)
-        return self._attempt(phases, no_gains(self.rows), Route(order, np.empty(0, dtype=np.int64)))
+    def _default(self) -> Attempt:
+        """Return the policy that follows a default order: the first one, or a better one by forward selection.
 
-    def _reordered(self, attempt: Attempt) -> Attempt | None:
-        """Return the policy that follows a default order by forward selection; None if it would not differ."""
+        Predictors that are cheaper to fit compare the two orders, and decide how boosting starts.
+        """
+        rows, gains, route = self.rows, no_gains(self.rows), Route(self.order, NO_GROUPS)
+        scouts, phases = fit_predictors(
+            rows, self._phases_of(partial(copies_along_order, rows, self.order), scout=True)
+        )
+        self.advance("scouts")
+        policies = self._fold_policies(scouts, gains, route)
         n_steps = int((self.n_at_stage == 1).sum())
-        before = attempt.route.order
-        order = forward_order(self.rows, self._policies(attempt), self.sample, before, n_steps)
+        other = route._replace(order=forward_order(rows, policies, self.sample, route.order, n_steps))
+        if self._improvement(policies, self._fold_policies(scouts, gains, other)) > 0:
+            route = other
         self.advance("forward selection")
-        return None if (order == before).all() else self._default(order, attempt)
+        along = partial(copies_along_order, rows, route.order)
+        return self._attempt(self._phases_of(along, phases), gains, route)
 
-    def _improved(self, attempt: Attempt) -> Attempt | None:
-        """Return the policy that buys by expected gains; None if it would not differ."""
+    def _improvement(self, usual: list[Policy], challenger: list[Policy]) -> float:
+        """Return by how many standard errors the loss falls at equal spends under other policies."""
+        row = self.sample[:: max(1, len(self.sample) // COMPARED_ROWS)]
+        before, after = (walk(self.rows, shortened(each), row) for each in (usual, challenger))
+        return z_score(improvement(self.rows, before, after), self.rows.weight[row])
+
+    def _improved(self, attempt: Attempt, gains: Gains, worthwhile: np.ndarray) -> Attempt | None:
+        """Return the policy that buys by expected gains; None if it would not differ, or is not promising."""
         rows = self.rows
-        row, bought = self._states(attempt)
-        gains, worthwhile = fit_gains(rows, self._policies(attempt), self.groups, row, bought)
-        self.advance("gains")
         group, route = None, attempt.route
         if not route.first.size:
             group = best_first_group(rows, self._policies(attempt, gains), self.sample)
@@ -202,15 +215,23 @@ class Learner:
         else:
             route = route._replace(first=np.array([group], dtype=np.int64))
         policies = self._policies(attempt, gains, route)
-        phases = self._phases_of(partial(copies_on_policy, rows, policies, route.order), attempt)
+        if self._improvement(self._policies(attempt), policies) < PROMISING_ERRORS:
+            return None  # fitting predictors to its states takes longer than all before
+        phases = self._phases_of(partial(copies_on_policy, rows, policies, route.order), attempt.phases)
         return self._attempt(phases, gains, route)
 
-    def _phases_of(self, copies: Callable[..., MaskedCopies], before: Attempt | None) -> list[Phase]:
-        """Return the phases with their copies; an attempt before, if there was one, decides about linear starts."""
+    def _phases_of(
+        self, copies: Callable[..., MaskedCopies], before: list[Phase] | None = None, *, scout: bool = False
+    ) -> list[Phase]:
+        """Return the phases with their copies; phases that were fitted before decide about linear starts."""
+        n_bags, n_copies = self.settings.n_bags, self.settings.n_copies
+        if scout:
+            n_bags, n_copies = 1, min(n_copies, COPIES_OF_SCOUT)
         phases = []
         for k, (stages, last_count, plan) in enumerate(self._phases()):
-            bags = [copies(stages, self.settings.n_copies) for _ in range(self.settings.n_bags)]
-            phases.append(Phase(bags, last_count, plan, before.phases[k].is_linear if before else None))
+            bags = [copies(stages, n_copies) for _ in range(n_bags)]
+            used = faster(plan, n_copies / self.settings.n_copies) if scout else plan
+            phases.append(Phase(bags, last_count, used, before[k].is_linear if before else None))
         return phases
 
     def _phases(self) -> list[tuple[tuple[int, int], int, Plan]]:
@@ -225,19 +246,14 @@ class Learner:
             return [((0, n_priced), n_groups, early)]
         return [((0, BORDER + OVERLAP), n_free + BORDER, early), ((BORDER - OVERLAP, n_priced), n_groups, late)]
 
-    def _with_gain_of_default(self, attempt: Attempt) -> Attempt:
-        """Return a policy that follows the default order, and can explain purchases by their expected gain."""
-        nothing = np.empty(0, dtype=np.int64)
-        row, bought = self._states(attempt)
-        gains, _ = fit_gains(self.rows, self._policies(attempt), nothing, row, bought)
-        return replace(attempt, gains=gains)
-
-    def _states(self, attempt: Attempt) -> tuple[np.ndarray, np.ndarray]:
-        """Return states on which gains are learned: their rows, and the groups that these have."""
+    def _gains(self, attempt: Attempt, groups: np.ndarray) -> tuple[Gains, np.ndarray]:
+        """Regress the gains of groups on states around the walks of an attempt; see `fit_gains`."""
         n_states = int(np.clip(STATES_PER_ROW * len(self.sample), FEWEST_STATES, MOST_STATES))
-        row = self.sample[np.arange(n_states) % len(self.sample)]
-        policies = self._policies(attempt)
-        return row, explored(self.rows, policies, row, n_forced=2, share_forced=0.7, stages=(0, LAST_STAGE))
+        row, policies = self.sample[np.arange(n_states) % len(self.sample)], self._policies(attempt)
+        bought = explored(self.rows, policies, row, n_forced=2, share_forced=0.7, stages=(0, LAST_STAGE))
+        fitted = fit_gains(self.rows, policies, groups, row, bought)
+        self.advance("gains")
+        return fitted
 
     def _attempt(self, phases: list[Phase], gains: Gains, route: Route) -> Attempt:
         """Fit predictors, walk, and learn when to stop."""
@@ -245,7 +261,7 @@ class Learner:
         self.advance("predictors")
         walks = walk(self.rows, self._fold_policies(predictors, gains, route), self.sample)
         weights = default_cost_weights(walks.losses(self.rows), walks.spend, self.rows.weight[self.sample])
-        stopped = fit_stops(self.rows, walks, weights, final=False)
+        stopped = fit_stops(self.rows, walks, weights)
         self.advance("stops")
         return Attempt(phases, predictors, gains, route, walks, stopped)
 
@@ -285,8 +301,17 @@ def stage_sizes(n_groups: int, max_steps: int) -> np.ndarray:
     return np.array(sizes, dtype=np.int64)
 
 
-def is_better(rows: TrainingRows, challenger: Attempt, best: Attempt, n_errors: float) -> bool:
-    """Tell whether a policy is better than another by some standard errors on rows that were not fitted.
+def faster(plan: Plan, share: float) -> Plan:
+    """Return a plan with fewer trees, for a share of the copies."""
+    limits = replace(plan.limits, min_samples_leaf=share * plan.limits.min_samples_leaf)
+    rate, patience = min(SPEED_OF_SCOUT * plan.learning_rate, 1.0), plan.patience
+    return plan._replace(
+        learning_rate=rate, limits=limits, patience=None if patience is None else max(1, patience // 2)
+    )
+
+
+def is_better(rows: TrainingRows, challenger: Attempt, best: Attempt) -> bool:
+    """Tell whether a policy is better than another by ACCEPTED_ERRORS on rows that were not fitted.
 
     At each cost weight w of the challenger, the objective loss + w * spend of a row is divided by its mean under the
     other policy, so that all cost weights count alike. The differences of the two policies are averaged over cost
@@ -302,4 +327,4 @@ def is_better(rows: TrainingRows, challenger: Attempt, best: Attempt, n_errors: 
     difference = np.mean(differences, axis=0)
     mean = float(np.average(difference, weights=weight))
     error = float(np.sqrt(np.sum(np.square(weight * (difference - mean))))) / float(weight.sum())
-    return mean > n_errors * error
+    return mean > ACCEPTED_ERRORS * error

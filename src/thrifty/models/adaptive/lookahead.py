@@ -28,31 +28,39 @@ def best_first_group(rows: TrainingRows, policies: list[Policy], sample: np.ndar
     sample : ndarray of int
         The rows to walk.
     """
-    shortened = [policy._replace(n_at_stage=policy.n_at_stage[:HORIZON]) for policy in policies]
-    shuffled = rows.random.permutation(sample)
-    few, many = shuffled[:FEW_ROWS], shuffled[:MANY_ROWS]
-    groups = np.flatnonzero(rows.prices > 0)
-    usual, weight = walk(rows, shortened, few), rows.weight[few]
-    gains = [np.average(_improvement(rows, shortened, usual, each), weights=weight) for each in groups.tolist()]
-    finalists = groups[np.argsort(gains)[::-1][:N_FINALISTS]]
-    usual, weight = walk(rows, shortened, many), rows.weight[many]
-    best, best_z = None, MIN_Z
-    for group in finalists.tolist():
-        z = _z(_improvement(rows, shortened, usual, group), weight)
-        if z > best_z:
-            best, best_z = group, z
-    return best
+    policies = shortened(policies)
+    shuffled, groups = rows.random.permutation(sample), np.flatnonzero(rows.prices > 0).tolist()
+    row = shuffled[:FEW_ROWS]
+    gains = _with_first(rows, policies, row, groups)
+    if len(sample) > len(row):
+        means = np.average(gains, axis=1, weights=rows.weight[row])
+        groups = [groups[place] for place in np.argsort(means)[::-1][:N_FINALISTS]]
+        row = shuffled[:MANY_ROWS]
+        gains = _with_first(rows, policies, row, groups)
+    z = np.array([z_score(each, rows.weight[row]) for each in gains])
+    return groups[z.argmax()] if z.max(initial=-np.inf) > MIN_Z else None
 
 
-def _improvement(rows: TrainingRows, policies: list[Policy], usual: Walks, group: int) -> np.ndarray:
-    """Return by how much the loss of rows (n,) falls if a group is bought first, averaged over spends.
+def shortened(policies: list[Policy]) -> list[Policy]:
+    """Return policies that end after HORIZON stages."""
+    return [policy._replace(n_at_stage=policy.n_at_stage[:HORIZON]) for policy in policies]
 
-    `usual` are their walks without this.
-    """
-    forced = np.full((len(usual.row), usual.n_stages), NOTHING, dtype=np.int64)
-    forced[:, 0] = group
-    spends = np.linspace(0.0, usual.spend[:, -1].mean(), N_SPENDS + 1)[1:]
-    return _mean_loss(rows, usual, spends) - _mean_loss(rows, walk(rows, policies, usual.row, forced), spends)
+
+def improvement(rows: TrainingRows, before: Walks, after: Walks) -> np.ndarray:
+    """Return by how much smaller the losses of rows (n,) are on other walks, averaged over equal spends."""
+    spends = np.linspace(0.0, before.spend[:, -1].mean(), N_SPENDS + 1)[1:]
+    return _mean_loss(rows, before, spends) - _mean_loss(rows, after, spends)
+
+
+def _with_first(rows: TrainingRows, policies: list[Policy], row: np.ndarray, groups: list[int]) -> np.ndarray:
+    """Return by how much the losses of rows fall if each group is bought first, (len(groups), len(row))."""
+    usual, n_stages = walk(rows, policies, row), policies[0].n_at_stage.size
+    gains = np.empty((len(groups), len(row)))
+    for gain, group in zip(gains, groups, strict=True):
+        forced = np.full((len(row), n_stages), NOTHING, dtype=np.int64)
+        forced[:, 0] = group
+        gain[:] = improvement(rows, usual, walk(rows, policies, row, forced))
+    return gains
 
 
 def _mean_loss(rows: TrainingRows, walks: Walks, spends: np.ndarray) -> np.ndarray:
@@ -62,7 +70,7 @@ def _mean_loss(rows: TrainingRows, walks: Walks, spends: np.ndarray) -> np.ndarr
     return np.take_along_axis(loss, last, axis=1).mean(axis=1)
 
 
-def _z(values: np.ndarray, weight: np.ndarray) -> float:
+def z_score(values: np.ndarray, weight: np.ndarray) -> float:
     """Return the weighted mean of values, divided by its standard error."""
     mean = np.average(values, weights=weight)
     error = np.sqrt(np.sum(np.square(weight * (values - mean)))) / weight.sum()

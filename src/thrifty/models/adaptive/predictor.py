@@ -1,7 +1,7 @@
 """One predictor of masked rows: boosted trees on copies of the rows, each masked by what a state has bought.
 
 Rows with few groups and rows with many groups are in different phases, each with trees of its own. Boosting starts from
-a constant or from a linear model, whichever has the smaller loss on held-out rows. If rows are few, a phase is the
+a constant, or from a linear model if its loss on held-out rows is clearly smaller. If rows are few, a phase is the
 average of several ensembles, each fitted on copies of its own.
 """
 
@@ -18,6 +18,7 @@ from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.binning import Codes
 
 NO_FOLD = -1
+LEAST_ADVANTAGE = 0.01  # of a linear start over a constant one, as a share of the held-out loss
 MORE_ROUNDS = 1.1  # all rows are more than those of a fold, so the final predictor gets a few more rounds
 
 
@@ -102,9 +103,10 @@ def _fit_phase(rows: TrainingRows, phase: Phase) -> tuple[Phase, list[PhasePredi
         return phase, _fit_folds(rows, phase, codes)
     starts = [phase._replace(bags=phase.bags[:1], is_linear=each) for each in (False, True)]
     fitted = [_fit_folds(rows, each, codes[:1]) for each in starts]
-    best = int(np.argmin([np.mean([part.loss for part in parts]) for parts in fitted]))
-    decided = phase._replace(is_linear=starts[best].is_linear)
-    return decided, fitted[best] if len(phase.bags) == 1 else _fit_folds(rows, decided, codes)
+    constant, linear = (np.mean([part.loss for part in parts]) for parts in fitted)
+    is_linear = bool(linear < (1.0 - LEAST_ADVANTAGE) * constant)
+    decided = phase._replace(is_linear=is_linear)
+    return decided, fitted[is_linear] if len(phase.bags) == 1 else _fit_folds(rows, decided, codes)
 
 
 def _codes(rows: TrainingRows, phase: Phase) -> list[Codes]:

@@ -12,19 +12,19 @@ together with later ones (F. A. Longstaff, E. S. Schwartz, Valuing American opti
 Studies 14, 2001).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from thrifty.models.adaptive.boosting import Boosted, Plan, constant_tree
-from thrifty.models.adaptive.gains import fit_states, state_outputs, state_values
+from thrifty.models.adaptive.gains import fit_states, held_out_outputs, state_values
 from thrifty.models.adaptive.policy import StoppingRule
 from thrifty.models.adaptive.simulation import Walks
 from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
 from thrifty.models.growing.limits import Limits
 
-PLAN = Plan(30, 0.15, Limits(3, None, 40.0, 20.0), max_features=0.7)
-SMALL_PLAN = Plan(15, 0.15, Limits(2, None, 40.0, 20.0), max_features=0.7)  # for fewer than FEW_ROWS rows
+PLAN = Plan(20, 0.2, Limits(3, None, 40.0, 20.0), max_features=0.7)
+SMALL_PLAN = Plan(10, 0.2, Limits(2, None, 40.0, 20.0), max_features=0.7)  # for fewer than FEW_ROWS rows
 FEW_ROWS = 2000
 N_WEIGHTS = 16  # positive cost weights
 LARGEST, RANGE = 1.5, 2000.0  # largest cost weight as a multiple of the best rate, and its ratio to the smallest
@@ -81,8 +81,8 @@ def default_cost_weights(loss: np.ndarray, spend: np.ndarray, weight: np.ndarray
     return np.append(np.geomspace(largest, largest / RANGE, N_WEIGHTS), 0.0)
 
 
-def fit_stops(rows: TrainingRows, walks: Walks, cost_weights: np.ndarray, final: bool) -> Stopped:
-    """Fit the stopping rules of all stages by backward induction.
+def fit_stops(rows: TrainingRows, walks: Walks, cost_weights: np.ndarray) -> Stopped:
+    """Decide the stops of rows by backward induction, each with regressions that were fitted on the other folds.
 
     Parameters
     ----------
@@ -90,36 +90,79 @@ def fit_stops(rows: TrainingRows, walks: Walks, cost_weights: np.ndarray, final:
     walks : Walks
         Walks of rows with models of other folds.
     cost_weights : ndarray of shape (n_weights,)
-    final : bool
-        Whether to fit a rule on all rows too.
     """
-    loss, spend, row = walks.losses(rows), walks.spend, walks.row
-    plan = PLAN if len(row) >= FEW_ROWS else SMALL_PLAN
-    n, n_stages, fold, weight = len(row), walks.n_stages, rows.fold[row], rows.weight[row]
-    advantage = np.empty((n, n_stages, len(cost_weights)))
-    later_loss, later_spend = (np.repeat(each[:, -1:], len(cost_weights), axis=1) for each in (loss, spend))
-    bins = bins_of_states(walks.described[:, :-1].reshape(n * n_stages, -1), rows.random) if n_stages else None
+    induction = Induction(rows, walks, cost_weights)
+    advantage = np.empty((len(walks.row), walks.n_stages, len(cost_weights)))
+    for stage in reversed(range(walks.n_stages)):
+        advantage[:, stage] = induction.regressed_of_folds(stage)
+        induction.stop(stage, advantage[:, stage])
+    return Stopped(cost_weights, advantage, induction.loss, induction.spend, None)
+
+
+def with_rule(rows: TrainingRows, walks: Walks, stopped: Stopped) -> Stopped:
+    """Fit the rule on all rows, given their stops by `fit_stops`."""
+    induction = Induction(rows, walks, stopped.cost_weights)
     of_stage: list[Boosted] = []
-    for stage in reversed(range(n_stages)):
-        assert bins is not None
-        described, bought = walks.described[:, stage], walks.bought(stage)
-        states = States.of(rows, row, bought, described, bins)
-        now = loss[:, stage, None] + cost_weights * spend[:, stage, None]
-        gain = now - (later_loss + cost_weights * later_spend)
-        values = state_values(rows, row, bought, described)
-        for k in range(rows.n_folds):
-            others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            part = states.take(others)
-            trees = fit_states(part, gain[others], weight[others], plan, rows.random)
-            advantage[own, stage] = state_outputs(trees.forest(), values[own])
-        if final:
-            of_stage.append(fit_states(states, gain, weight, plan, rows.random))
-        goes_on = (advantage[:, stage] > 0) | (cost_weights == 0)
-        later_loss = np.where(goes_on, later_loss, loss[:, stage, None])
-        later_spend = np.where(goes_on, later_spend, spend[:, stage, None])
+    for stage in reversed(range(walks.n_stages)):
+        of_stage.append(induction.regression(stage))
+        induction.stop(stage, stopped.advantage[:, stage])
     n_features = rows.codes.n_features + walks.described.shape[2]
-    rule = _joined(of_stage[::-1], cost_weights, n_features) if final else None
-    return Stopped(cost_weights, advantage, loss, spend, rule)
+    return replace(stopped, rule=_joined(of_stage[::-1], stopped.cost_weights, n_features))
+
+
+class Induction:
+    """The losses and spends of rows that go on, from the last stage to the first.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    walks : Walks
+    cost_weights : ndarray of shape (n_weights,)
+
+    Attributes
+    ----------
+    loss, spend : ndarray of shape (n, n_stages + 1)
+        Of answering before each stage.
+    """
+
+    def __init__(self, rows: TrainingRows, walks: Walks, cost_weights: np.ndarray):
+        self.loss, self.spend = walks.losses(rows), walks.spend
+        self._rows, self._walks, self._cost_weights = rows, walks, cost_weights
+        self._weight, self._fold = rows.weight[walks.row], rows.fold[walks.row]
+        self._plan = PLAN if len(walks.row) >= FEW_ROWS else SMALL_PLAN
+        later = (np.repeat(each[:, -1:], len(cost_weights), axis=1) for each in (self.loss, self.spend))
+        self._later_loss, self._later_spend = later
+        described = walks.described[:, :-1].reshape(-1, walks.described.shape[2])
+        self._bins = bins_of_states(described, rows.random) if len(described) else None
+
+    def regressed_of_folds(self, stage: int) -> np.ndarray:
+        """Return the expected gains of going on (n, n_weights) by regressions that were fitted on the other folds."""
+        states, gain = self._states(stage), self._gain(stage)
+        expected = np.empty_like(gain)
+        for fold in range(self._rows.n_folds):
+            own, others = np.flatnonzero(self._fold == fold), np.flatnonzero(self._fold != fold)
+            fitted = states, gain, self._weight, others, self._plan, self._rows.random
+            expected[own] = held_out_outputs(*fitted, own)
+        return expected
+
+    def regression(self, stage: int) -> Boosted:
+        """Return the regression of the gains of going on that is fitted on all rows."""
+        return fit_states(self._states(stage), self._gain(stage), self._weight, self._plan, self._rows.random)
+
+    def stop(self, stage: int, advantage: np.ndarray) -> None:
+        """Let rows answer before a stage unless their advantage of going on (n, n_weights) is positive."""
+        goes_on = (advantage > 0) | (self._cost_weights == 0)
+        self._later_loss = np.where(goes_on, self._later_loss, self.loss[:, stage, None])
+        self._later_spend = np.where(goes_on, self._later_spend, self.spend[:, stage, None])
+
+    def _gain(self, stage: int) -> np.ndarray:
+        now = self.loss[:, stage, None] + self._cost_weights * self.spend[:, stage, None]
+        return now - (self._later_loss + self._cost_weights * self._later_spend)
+
+    def _states(self, stage: int) -> States:
+        assert self._bins is not None
+        walks = self._walks
+        return States.of(self._rows, walks.row, walks.bought(stage), walks.described[:, stage], self._bins)
 
 
 def stops_of(rows: TrainingRows, walks: Walks, fitted: Stopped) -> Stopped:

@@ -185,10 +185,13 @@ class States:
     ----------
     codes : Codes
     bins : Bins
+    varying : ndarray of int
+        The features that are not the same in all states: columns that some state has bought, and descriptions.
     """
 
     codes: Codes
     bins: Bins
+    varying: np.ndarray
 
     @classmethod
     def of(cls, rows: TrainingRows, row: np.ndarray, bought: np.ndarray, described: np.ndarray, bins: Bins) -> "States":
@@ -216,7 +219,8 @@ class States:
             np.append(rows.bins.categorical, bins.categorical),
             rows.bins.categories,
         )
-        return cls(codes, joint)
+        columns = np.flatnonzero(np.isin(rows.group_of, np.flatnonzero(bought.any(axis=0))))
+        return cls(codes, joint, np.append(columns, d + np.arange(n_described)))
 
     def take(self, index: np.ndarray) -> "States":
         """Return some of the states."""
