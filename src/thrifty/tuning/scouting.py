@@ -7,11 +7,12 @@ difference of their means is
 
     se = sqrt(mean over curves of Var_k(v_curve,k - v_leader,k) / K)
 
-A method is kept if its best curve is less than `WITHIN` se below the leader, or if it is among the best third. The same
-holds for the curves of each method. Methods that gain much from more rows are given a margin while rows are few.
+A method is kept if it is among the best third, or if its best curve is less than `WITHIN` se below the leader and its
+fits do not take long. The same holds for the curves of each method. Methods that gain much from more rows are given a
+margin if they will be fitted on more rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -33,6 +34,11 @@ class Curve(NamedTuple):
     name: str
     points: list[Point]
     values: np.ndarray
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether its fits take long."""
+        return self.points[0].trial.batch.is_slow
 
     @property
     def value(self) -> float:
@@ -130,8 +136,9 @@ def _judged(
     found = curves(survey.points(trials), folds, budget, constant, survey.scoring != TOTAL_COST)
     if not found:
         return set(trials), {}
-    few_rows, baseline = trials[0].n_fitted is not None, float(constant[list(folds)].mean())
-    kept = _kept(found, few_rows=few_rows, baseline=baseline)
+    margin = MARGIN * (found[0].value - float(constant[list(folds)].mean()))
+    growing = [c.name for c in found if c.name in DATA_LOVING and _gets_more_rows(survey, c)]
+    kept = _kept(found, dict.fromkeys(growing, margin))
     needed = {point.trial for curve in kept for point in curve.points if _is_needed(point, curve, budget)}
     reasons = dict.fromkeys(trials, "every fold failed")
     for curve in reversed(found):  # the reason of the best curve of a trial is written last
@@ -145,14 +152,19 @@ def _amount(survey: Survey, trial: Trial) -> str:
     return f"{len(trial.measured)} folds of {trial.n_fitted or survey.folds.n_fitted(min(trial.measured))} rows"
 
 
-def _kept(found: Sequence[Curve], *, few_rows: bool, baseline: float) -> list[Curve]:
+def _gets_more_rows(survey: Survey, curve: Curve) -> bool:
+    trial = curve.points[0].trial
+    return trial.n_fitted != survey.rows_to_fit(trial)
+
+
+def _kept(found: Sequence[Curve], margins: Mapping[str, float]) -> list[Curve]:
+    """Return the curves that are worth measuring further; `margins` are added to the values of some methods."""
     best = {curve.name: curve for curve in reversed(found)}  # the best curve of each method
     ranked = sorted(best.values(), key=lambda curve: -curve.value)
     error, leader = noise(ranked) * WITHIN, ranked[0].value
-    margin = MARGIN * (leader - baseline) if few_rows else 0.0
     methods = {c.name for c in ranked[: ceil(KEPT_SHARE * len(ranked))]}
     methods |= {c.name for c in ranked if c.name in REFERENCES}
-    methods |= {c.name for c in ranked if c.value + margin * (c.name in DATA_LOVING) >= leader - error}
+    methods |= {c.name for c in ranked if c.value + margins.get(c.name, 0.0) >= leader - error * (not c.is_slow)}
     return [c for c in found if c.name in methods and c.value >= best[c.name].value - error]
 
 
