@@ -7,9 +7,10 @@ difference of their means is
 
     se = sqrt(mean over curves of Var_k(v_curve,k - v_leader,k) / K)
 
-A method is kept if it is among the best third, or if its best curve is less than `WITHIN` se below the leader and its
-fits do not take long. The same holds for the curves of each method. Methods that gain much from more rows are given a
-margin if they will be fitted on more rows.
+A method is kept if its best curve is less than `WITHIN` se below the leader, or if it is among the best third. The same
+holds for the curves of each method. A method whose fits take long is kept only if it is among the best third, and at
+least as good as all methods whose fits do not. Methods that gain much from more rows are given a margin if they will be
+fitted on more rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ from thrifty.tuning.survey import Point, Survey, Trial
 
 WITHIN = 1.0  # standard errors
 KEPT_SHARE = 1 / 3
+DIGITS = 10  # means of equal scores may differ by rounding; then the quicker method leads
 REFERENCES = ("l1", "static")  # other methods are compared with these in reports, so they are always measured
 DATA_LOVING, MARGIN = ("thrifty", "greedy-miser"), 0.15  # of the leader's gain over the constant answer
 
@@ -43,7 +45,7 @@ class Curve(NamedTuple):
     @property
     def value(self) -> float:
         """The mean score at the budget."""
-        return float(self.values.mean())
+        return float(self.values.mean().round(DIGITS))
 
 
 def curves(
@@ -162,9 +164,12 @@ def _kept(found: Sequence[Curve], margins: Mapping[str, float]) -> list[Curve]:
     best = {curve.name: curve for curve in reversed(found)}  # the best curve of each method
     ranked = sorted(best.values(), key=lambda curve: -curve.value)
     error, leader = noise(ranked) * WITHIN, ranked[0].value
-    methods = {c.name for c in ranked[: ceil(KEPT_SHARE * len(ranked))]}
+    quick_leader = max((c.value for c in ranked if not c.is_slow), default=-np.inf)
+    values = {c.name: c.value + margins.get(c.name, 0.0) for c in ranked}
+    third = ranked[: ceil(KEPT_SHARE * len(ranked))]
+    methods = {c.name for c in third if not c.is_slow or values[c.name] >= quick_leader}
     methods |= {c.name for c in ranked if c.name in REFERENCES}
-    methods |= {c.name for c in ranked if c.value + margins.get(c.name, 0.0) >= leader - error * (not c.is_slow)}
+    methods |= {c.name for c in ranked if values[c.name] >= (leader if c.is_slow else leader - error)}
     return [c for c in found if c.name in methods and c.value >= best[c.name].value - error]
 
 
