@@ -171,7 +171,7 @@ def test_the_chosen_model_can_be_saved_with_and_without_column_names(search, tmp
 
 def test_without_refit_there_is_a_frontier_and_no_model():
     search = BudgetSearchCV(["l1"], costs=HEART.costs, refit=False).fit(HEART.X, HEART.y)
-    assert len(search.frontier_) == 15
+    assert len(search.frontier_) == 10
     with pytest.raises(AttributeError, match="refit=False"):
         search.predict(HEART.X)
     assert not hasattr(search, "predict_proba")
@@ -355,6 +355,12 @@ def test_bad_rows_are_refused():
         BudgetSearchCV(["l1"]).fit(HEART.X, HEART.y[1:])
     with pytest.raises(ValueError, match=r"qid has shape \(3,\)"):
         BudgetSearchCV(["l1"]).fit(HEART.X, HEART.y, qid=[1, 2, 3])
+    with pytest.raises(ValueError, match="sample_weight is -2 in row 1; expected numbers of at least 0"):
+        BudgetSearchCV(["l1"]).fit(HEART.X[:3], HEART.y[:3], [1.0, -2.0, 1.0])
+    with pytest.raises(ValueError, match="all rows are of class 'ill'; expected at least 2 classes"):
+        BudgetSearchCV(["l1"]).fit(HEART.X, ["ill"] * 270)
+    with pytest.raises(ValueError, match=r"cv is 5 for 3 rows. Pass more rows, or fewer folds"):
+        BudgetSearchCV(["l1"]).fit(HEART.X[:3], [0, 1, 0])
 
 
 # Queries, outlines and notebooks
@@ -405,4 +411,3 @@ def test_a_sweep_reaches_an_expensive_column_beside_a_cheap_one():
     y = X @ [0.1, 1.0, 0.02] + 0.03 * random.normal(size=600)
     search = BudgetSearchCV(["cstc"], costs=[0.01, 20.0, 1.0], budget=25).fit(X[:300], y[:300])
     assert search.score(X[300:], y[300:]) > 0.99
-    assert search.frontier_.spend.min() == 0

@@ -31,3 +31,10 @@ def test_points_without_a_bound_and_points_that_failed_do_not_compete():
     points.loc[2, "spend_bound"] = np.nan
     points.loc[1, "error"] = "failed"
     assert by_preference(points, None).tolist() == [0]
+
+
+def test_of_points_whose_scores_differ_by_rounding_the_first_one_is_preferred():
+    points = table("l1", [2.0, 2.0, 2.0], [0.7, 0.7 + 1e-16, 0.7 - 1e-16])
+    points["method"] = ["l1", "static", "thrifty"]
+    assert points["score"].nunique() > 1
+    assert by_preference(points, None).tolist() == [0, 1, 2]

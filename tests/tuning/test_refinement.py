@@ -4,7 +4,7 @@ import numpy as np
 
 from thrifty import BudgetSearchCV
 
-RNG = np.random.default_rng(5)
+RNG = np.random.default_rng(3)
 X = RNG.normal(size=(100, 4))
 Y = X @ [1.0, 1.0, 0.0, 0.5] + RNG.normal(size=100) / 2 > 0
 

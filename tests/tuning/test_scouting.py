@@ -1,5 +1,7 @@
 """Successive halving: who is kept, on measurements that are given."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,7 +59,7 @@ def test_noise_is_the_standard_error_of_paired_differences(survey):
 
 def test_worse_methods_are_dropped_with_a_reason_and_references_are_kept(survey):
     scores = {"a": 0.9, "b": 0.7, "c": 0.65, "d": 0.6, "l1": 0.6}
-    trials = [measured(survey, name, [(0.4, 2.0, score)], (0.0, 0.001))[0] for name, score in scores.items()]
+    trials = [measured(survey, name, [(0.4, 2.0, score)], (0.0, 0.002))[0] for name, score in scores.items()]
     kept = drop_dominated(survey, trials, (0, 1), [2.0], CONSTANT)
     assert [trial.name for trial in kept] == ["a", "b", "l1"]  # the best third, rounded up, and a reference
     assert trials[2].note == "dropped after 2 folds of 40 rows: score at the budget 0.651, while a has 0.901"
@@ -95,3 +97,27 @@ def test_without_a_budget_what_is_good_at_any_spend_is_kept(survey):
     other = measured(survey, "other", [(0.4, 9.0, 0.7)], (0.0, 0.001))
     kept = drop_dominated(survey, cheap + dear + other, (0, 1), [10.0, 1.0], CONSTANT)
     assert [trial.name for trial in kept] == ["cheap", "dear"]
+
+
+def test_slow_methods_are_kept_only_if_quick_ones_are_not_better(survey):
+    trials = measured(survey, "a", [(0.4, 2.0, 0.80)], (0.0, 0.1))
+    for name, score in (("b", 0.84), ("c", 0.82), ("slow", 0.80)):
+        trials += measured(survey, name, [(0.4, 2.0, score)], (0.1, 0.0))
+    assert len(drop_dominated(survey, trials, (0, 1), [2.0], CONSTANT)) == 4
+    trials[3].batch = replace(trials[3].batch, is_slow=True)
+    assert [t.name for t in drop_dominated(survey, trials, (0, 1), [2.0], CONSTANT)] == ["a", "b", "c"]
+
+
+def test_a_method_with_a_limit_is_fitted_on_few_rows_of_each_fold_and_competes(survey):
+    settings = ({"cost_weight": 0.1},)
+    few, most = (
+        survey.add(Sweep(name, CostWeightedL1Classifier(), settings, max_rows=limit))[0]
+        for name, limit in (("few", 20), ("most", 1_000))
+    )
+    survey.measure([few, most], (0, 1), 10)
+    assert (few.n_fitted, most.n_fitted) == (10, 10)
+    survey.measure([few, most], (0, 1, 2))
+    assert (few.n_fitted, most.n_fitted) == (20, None)
+    assert survey.is_complete(few)
+    assert survey.is_complete(most)
+    assert len(survey.complete_points()) == 2

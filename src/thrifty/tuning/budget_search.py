@@ -45,7 +45,7 @@ from thrifty.tuning.clock import Clock
 from thrifty.tuning.cross_validation import Folds
 from thrifty.tuning.frontier import cv_results, frontier_table
 from thrifty.tuning.other_budgets import Terms, model_for_budget, preferred_points, with_limits
-from thrifty.tuning.problem import TASKS, Problem, Task
+from thrifty.tuning.problem import TASKS, Problem, Task, refuse_one_class
 from thrifty.tuning.refits import Refits
 from thrifty.tuning.splits import CV, checked_groups, drawn_positions, folds_of
 from thrifty.tuning.stages import Stages
@@ -248,6 +248,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         everything = checked_rows(self, X, y, sample_weight, qid)
         groups = checked_groups(groups, everything)
         task = Task.of(everything.y, everything.qid, self.task, given_estimators(candidates))
+        if task.has_classes:
+            refuse_one_class(everything.y)
         self.cost_model_ = resolved_costs(self, common_costs(candidates) if self.costs is None else self.costs)
         self.error_costs_ = self._parsed_error_costs(task, everything.y)
         self.scoring_ = self._settled_scoring(task, everything)

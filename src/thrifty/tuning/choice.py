@@ -2,7 +2,8 @@
 
 The best of many noisy scores is too good on average. Along a curve of a method, whose points differ in one knob, the
 expected score rises with the spend. So the scores of a curve are replaced by their isotonic regression on the spend,
-which averages scores that do not rise. Of equal scores, the cheaper point is preferred. Scores that count the spend
+which averages scores that do not rise. Of equal scores, the cheaper point is preferred; of equal points, the one that
+was measured first, because quick methods come first. Scores that count the spend
 itself need not rise with it, so they are not smoothed.
 """
 
@@ -14,6 +15,8 @@ from sklearn.isotonic import isotonic_regression
 
 from thrifty.tuning.knobs import curve_of
 from thrifty.tuning.methods import METHODS
+
+DIGITS = 10  # smoothed means of equal scores may differ by rounding
 
 
 def by_preference(table: pd.DataFrame, budget: float | None, *, smooth: bool = True) -> np.ndarray:
@@ -38,7 +41,7 @@ def by_preference(table: pd.DataFrame, budget: float | None, *, smooth: bool = T
     competing = table[competes(table)]
     bound = competing["spend_bound"].to_numpy()
     excess = np.zeros(len(competing)) if budget is None else np.maximum(bound - budget, 0.0)
-    score = smoothed_scores(competing) if smooth else competing["score"].to_numpy()
+    score = (smoothed_scores(competing) if smooth else competing["score"].to_numpy(dtype=float)).round(DIGITS)
     order = np.lexsort((competing["spend"].to_numpy(), -score, excess))
     return competing.index.to_numpy()[order]
 

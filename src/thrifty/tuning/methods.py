@@ -32,17 +32,31 @@ class Method:
         ``sweep(estimator, problem)`` returns the first settings to try.
     parameters : dict
         Parameters that all settings share.
+    is_slow : bool
+        Whether a fit takes long; see `Sweep`.
+    max_values : int or None
+        The largest number of values to fit in a fold: rows, times columns, times classes if there are more than two.
+        None means no limit.
     """
 
     classes: dict[Task, str]
     sweep: Callable[[Any, Problem], list[Setting]]
     parameters: dict[str, Any] = field(default_factory=dict)
+    is_slow: bool = False
+    max_values: int | None = None
 
     def estimator(self, task: Task) -> Any:
         """Return an unfitted estimator for a task; None if the method does not serve it."""
         if task not in self.classes:
             return None
         return getattr(thrifty, self.classes[task])(**self.parameters)
+
+    def max_rows(self, problem: Problem) -> int | None:
+        """Return the largest number of rows to fit in a fold; None means all."""
+        if self.max_values is None:
+            return None
+        n_scores = len(np.unique(problem.rows.y)) if problem.task is Task.MULTICLASS else 1
+        return max(FEWEST_ROWS, self.max_values // (problem.rows.X.shape[1] * n_scores))
 
 
 def _classifier(name: str) -> dict[Task, str]:
@@ -69,6 +83,11 @@ def along_the_path(estimator: Any, problem: Problem, *, n_points: int) -> list[S
     return [{"cost_weight": float(usual[k])} for k in chosen]
 
 
+def where_something_is_bought(estimator: Any, problem: Problem) -> list[Setting]:
+    """Return four such cost weights: nothing is bought at the first of five."""
+    return along_the_path(estimator, problem, n_points=5)[1:]
+
+
 def spread_cost_weights(estimator: Any, problem: Problem) -> list[Setting]:
     """Return 60 cost weights, spaced geometrically from the largest usual one to 10 times the smallest.
 
@@ -92,15 +111,16 @@ def charged_boosting(estimator: Any, problem: Problem) -> list[Setting]:
     """Return both ways to charge, with cost weights and numbers of rounds.
 
     The largest cost weight is V / C, with V the variance of the targets and C the cost of all columns: buying
-    everything then costs as much as the whole loss. The others are fractions of it, and 0.
+    everything then costs as much as the whole loss. The others are fractions of it, and 0. If each row is charged, a
+    column is paid for many times, so the largest cost weight is left out.
     """
     largest = problem.target_variance / (problem.derived_costs.total or 1.0)
     shares = np.geomspace(1.0, 1e-4, 4) if problem.task is Task.RANKING else np.geomspace(1.0, 3e-3, 3)
-    weights = [*(largest * shares).tolist(), 0.0]
+    weights = (largest * shares).tolist()
+    charges = [("ensemble", weight) for weight in (*weights, 0.0)] + [("row", weight) for weight in weights[1:]]
     return [
         {"charge": charge, "cost_weight": weight, "n_estimators": n}
-        for charge, weight, n in product(("ensemble", "row"), weights, (10, 30, 100))
-        if weight > 0 or charge == "ensemble"
+        for (charge, weight), n in product(charges, (10, 30, 100))
     ]
 
 
@@ -144,14 +164,23 @@ def caps(estimator: Any, problem: Problem) -> list[Setting]:
     return [{"cap": cap} for cap in sorted([*shares, *between])]
 
 
+FEWEST_ROWS = 500  # a method with a limit on values is fitted on at least as many rows
+FEW_ROUNDS = {"max_iter": 15}  # more rounds hardly change what is bought, and the search measures what they are worth
+
 METHODS: dict[str, Method] = {
-    "thrifty": Method(_every_task("Thrifty"), spread_cost_weights),
-    "l1": Method(_every_task("CostWeightedL1"), partial(along_the_path, n_points=15)),
+    "thrifty": Method(
+        _every_task("Thrifty"),
+        spread_cost_weights,
+        {"n_folds": 3, "n_rounds": 1, "learning_rate": 0.2},
+        is_slow=True,
+        max_values=40_000,
+    ),
+    "l1": Method(_every_task("CostWeightedL1"), partial(along_the_path, n_points=10)),
     "astc": Method(_every_task("ASTC"), growing_node_budgets, {"overflow": "skip"}),
-    "cstc": Method(_every_task("CSTC"), partial(along_the_path, n_points=5)),
-    "cscc": Method(_cascade("CSCC"), partial(along_the_path, n_points=5)),
-    "cronus": Method(_cascade("Cronus"), partial(along_the_path, n_points=5)),
-    "and-or": Method({Task.BINARY: "AndOrClassifier"}, partial(along_the_path, n_points=5)),
+    "cstc": Method(_every_task("CSTC"), where_something_is_bought, FEW_ROUNDS, is_slow=True),
+    "cscc": Method(_cascade("CSCC"), where_something_is_bought, FEW_ROUNDS, is_slow=True),
+    "cronus": Method(_cascade("Cronus"), where_something_is_bought, FEW_ROUNDS, is_slow=True),
+    "and-or": Method({Task.BINARY: "AndOrClassifier"}, where_something_is_bought, FEW_ROUNDS, is_slow=True),
     "greedy-miser": Method(_every_task("GreedyMiser", "GreedyMiserRanker"), charged_boosting),
     "adaboost-rs": Method(_classifier("AdaBoostRSClassifier"), sample_sizes),
     "early-exit": Method({Task.RANKING: "EarlyExitRanker"}, distances),
@@ -159,6 +188,7 @@ METHODS: dict[str, Method] = {
         _every_task("DynamicSelection"),
         relative_cost_weights,
         {"n_folds": 3, "n_iterations": 5, "max_states": 10_000},
+        is_slow=True,
     ),
     "static": Method(_every_task("StaticSelection"), ranked_caps, {"n_folds": 5}),
     "attentive": Method(_every_task("Attentive"), stopping_rules),

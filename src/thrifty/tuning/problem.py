@@ -74,6 +74,13 @@ def _kind_of_targets(y: np.ndarray, qid: Any) -> str:
     return "regression" if many_values or type_of_target(y).startswith("continuous") else "classification"
 
 
+def refuse_one_class(y: np.ndarray) -> None:
+    """Raise ValueError if all targets are of one class."""
+    classes = np.unique(y).tolist()
+    if len(classes) < 2:
+        raise ValueError(f"BudgetSearchCV: all rows are of class {classes[0]!r}; expected at least 2 classes.")
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Numeric rows to fit, with what is known about them.

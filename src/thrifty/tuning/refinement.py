@@ -5,6 +5,7 @@ A curve is refined as long as its score still rises at the budget, and the large
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from thrifty.tuning.survey import Point, Survey
 from thrifty.tuning.sweep import Sweep
 
 CLOSE = 0.9
-MAX_CURVES, MAX_ROUNDS = 3, 4
+MAX_CURVES, MAX_ROUNDS = 2, 4
 FIRST_STEP = 3.0  # by which a knob is moved if all points of a curve are beyond the budget
 
 Bound = Callable[[Point], float]
@@ -49,7 +50,7 @@ def refine(survey: Survey, bound: Bound, budget: float, constant: np.ndarray, re
 
 
 def _sweep(curve: Curve, setting: Setting) -> Sweep:
-    return Sweep(curve.name, curve.points[0].trial.batch.estimator, (setting,))
+    return replace(curve.points[0].trial.batch, settings=(setting,))
 
 
 def _proposal(curve: Curve, bound: Bound, budget: float) -> Setting | None:

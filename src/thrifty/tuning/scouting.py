@@ -8,10 +8,12 @@ difference of their means is
     se = sqrt(mean over curves of Var_k(v_curve,k - v_leader,k) / K)
 
 A method is kept if its best curve is less than `WITHIN` se below the leader, or if it is among the best third. The same
-holds for the curves of each method. Methods that gain much from more rows are given a margin while rows are few.
+holds for the curves of each method. A method whose fits take long is kept only if it is among the best third, and at
+least as good as all methods whose fits do not. Methods that gain much from more rows are given a margin if they will be
+fitted on more rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -23,6 +25,7 @@ from thrifty.tuning.survey import Point, Survey, Trial
 
 WITHIN = 1.0  # standard errors
 KEPT_SHARE = 1 / 3
+DIGITS = 10  # means of equal scores may differ by rounding; then the quicker method leads
 REFERENCES = ("l1", "static")  # other methods are compared with these in reports, so they are always measured
 DATA_LOVING, MARGIN = ("thrifty", "greedy-miser"), 0.15  # of the leader's gain over the constant answer
 
@@ -35,9 +38,14 @@ class Curve(NamedTuple):
     values: np.ndarray
 
     @property
+    def is_slow(self) -> bool:
+        """Whether its fits take long."""
+        return self.points[0].trial.batch.is_slow
+
+    @property
     def value(self) -> float:
         """The mean score at the budget."""
-        return float(self.values.mean())
+        return float(self.values.mean().round(DIGITS))
 
 
 def curves(
@@ -130,8 +138,9 @@ def _judged(
     found = curves(survey.points(trials), folds, budget, constant, survey.scoring != TOTAL_COST)
     if not found:
         return set(trials), {}
-    few_rows, baseline = trials[0].n_fitted is not None, float(constant[list(folds)].mean())
-    kept = _kept(found, few_rows=few_rows, baseline=baseline)
+    margin = MARGIN * (found[0].value - float(constant[list(folds)].mean()))
+    growing = [c.name for c in found if c.name in DATA_LOVING and _gets_more_rows(survey, c)]
+    kept = _kept(found, dict.fromkeys(growing, margin))
     needed = {point.trial for curve in kept for point in curve.points if _is_needed(point, curve, budget)}
     reasons = dict.fromkeys(trials, "every fold failed")
     for curve in reversed(found):  # the reason of the best curve of a trial is written last
@@ -145,14 +154,22 @@ def _amount(survey: Survey, trial: Trial) -> str:
     return f"{len(trial.measured)} folds of {trial.n_fitted or survey.folds.n_fitted(min(trial.measured))} rows"
 
 
-def _kept(found: Sequence[Curve], *, few_rows: bool, baseline: float) -> list[Curve]:
+def _gets_more_rows(survey: Survey, curve: Curve) -> bool:
+    trial = curve.points[0].trial
+    return trial.n_fitted != survey.rows_to_fit(trial)
+
+
+def _kept(found: Sequence[Curve], margins: Mapping[str, float]) -> list[Curve]:
+    """Return the curves that are worth measuring further; `margins` are added to the values of some methods."""
     best = {curve.name: curve for curve in reversed(found)}  # the best curve of each method
     ranked = sorted(best.values(), key=lambda curve: -curve.value)
     error, leader = noise(ranked) * WITHIN, ranked[0].value
-    margin = MARGIN * (leader - baseline) if few_rows else 0.0
-    methods = {c.name for c in ranked[: ceil(KEPT_SHARE * len(ranked))]}
+    quick_leader = max((c.value for c in ranked if not c.is_slow), default=-np.inf)
+    values = {c.name: c.value + margins.get(c.name, 0.0) for c in ranked}
+    third = ranked[: ceil(KEPT_SHARE * len(ranked))]
+    methods = {c.name for c in third if not c.is_slow or values[c.name] >= quick_leader}
     methods |= {c.name for c in ranked if c.name in REFERENCES}
-    methods |= {c.name for c in ranked if c.value + margin * (c.name in DATA_LOVING) >= leader - error}
+    methods |= {c.name for c in ranked if values[c.name] >= (leader if c.is_slow else leader - error)}
     return [c for c in found if c.name in methods and c.value >= best[c.name].value - error]
 
 

@@ -90,7 +90,11 @@ def _splitter(rows: Rows, n_folds: int, stratify: bool, random_state: Any, group
                 "BudgetSearchCV: all rows are in one group; expected at least 2, because whole groups are held out."
             )
         return GroupKFold(min(n_folds, n_groups), **options)
-    return StratifiedKFold(min(n_folds, rarest), **options) if rarest > 1 else KFold(n_folds, **options)
+    if rarest > 1:
+        return StratifiedKFold(min(n_folds, rarest), **options)
+    if len(rows) < n_folds:
+        raise ValueError(f"BudgetSearchCV: cv is {n_folds} for {len(rows)} rows. Pass more rows, or fewer folds.")
+    return KFold(n_folds, **options)
 
 
 def _among(pairs: Iterable[Any], drawn: np.ndarray) -> Iterable[Fold]:

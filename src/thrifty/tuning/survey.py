@@ -100,8 +100,13 @@ class Survey:
         return added
 
     def is_complete(self, trial: Trial) -> bool:
-        """Tell whether a trial was measured on all folds, with models fitted on all of their rows."""
-        return len(trial.measured) == len(self.folds) and trial.n_fitted is None
+        """Tell whether a trial was measured on all folds, with models fitted on as many rows as the method may fit."""
+        return len(trial.measured) == len(self.folds) and trial.n_fitted == self.rows_to_fit(trial)
+
+    def rows_to_fit(self, trial: Trial, n_rows: int | None = None) -> int | None:
+        """Return how many rows of a fold to fit, at most `n_rows` and as many as the method may; None means all."""
+        least = min((each for each in (n_rows, trial.batch.max_rows) if each is not None), default=None)
+        return None if least is None or least >= self.folds.n_fitted(0) else least
 
     def note_interruption(self) -> None:
         """Note on trials that are not complete that the search was interrupted."""
@@ -145,40 +150,45 @@ class Survey:
             Quick ones are measured first, so that a complete result exists early.
         folds : sequence of int
         n_rows : int or None
-            The number of rows to fit; None means all. Measurements with fewer rows are replaced.
+            The number of rows to fit; None means as many as the method may. Measurements with fewer rows are replaced.
         reserve : float
             Seconds to keep for the final fit.
         must : bool, default=False
             Whether to measure them even if the time is over.
         """
-        n_rows = None if n_rows is None or n_rows >= self.folds.n_fitted(0) else n_rows
-        tasks: list[tuple[Trial, int]] = []
+        tasks: list[tuple[Trial, int, int | None]] = []
         calls = self._calls(trials, folds, n_rows, -np.inf if must else reserve, tasks)
         for done, (measurements, seconds) in enumerate(self._results(calls)):
-            trial, k = tasks[done]
-            if trial.n_fitted != n_rows:
-                trial.measured, trial.n_fitted = {}, n_rows
+            trial, k, size = tasks[done]
+            if trial.n_fitted != size:
+                trial.measured, trial.n_fitted = {}, size
             trial.measured[k], trial.note = measurements, ""
-            self.clock.record(trial.name, id(trial), self.folds.n_fitted(k, n_rows), seconds)
+            self.clock.record(trial.name, id(trial), self.folds.n_fitted(k, size), seconds)
 
     def _calls(
         self, trials: Sequence[Trial], folds: Sequence[int], n_rows: int | None, reserve: float, tasks: list[Any]
     ) -> Iterator[Any]:
         """Yield the fits that end in time, trial by trial, and add each to `tasks`."""
-        size = self.folds.n_fitted(0, n_rows)
+        sizes = {trial: self.rows_to_fit(trial, n_rows) for trial in trials}
         remaining = [
-            (trial, [k for k in folds if k not in trial.measured or trial.n_fitted != n_rows])
-            for trial in sorted(trials, key=lambda each: self.clock.predict(each.name, id(each), size))
+            (trial, [k for k in folds if k not in trial.measured or trial.n_fitted != sizes[trial]])
+            for trial in sorted(trials, key=lambda each: self._seconds(each, sizes[each]))
         ]
         for position, (trial, missing) in enumerate(remaining):
-            if missing and not self.clock.allows(trial.name, id(trial), size, len(missing), reserve):
+            size = sizes[trial]
+            n_fitted = self.folds.n_fitted(0, size)
+            if missing and not self.clock.allows(trial.name, id(trial), n_fitted, len(missing), reserve):
                 trial.note = OUT_OF_TIME
                 continue
             for k in missing:
-                seconds = [self.clock.predict(t.name, id(t), size) * len(m) for t, m in remaining[position:]]
-                self.show(trial.name, sum(seconds) / self.clock.n_workers)
-                tasks.append((trial, k))
-                yield delayed(measure)(trial.batch, *self.folds.get(k, n_rows), self.scoring)
+                left = sum(self._seconds(t, sizes[t]) * len(m) for t, m in remaining[position:])
+                self.show(trial.name, left / self.clock.n_workers)
+                tasks.append((trial, k, size))
+                yield delayed(measure)(trial.batch, *self.folds.get(k, size), self.scoring)
+
+    def _seconds(self, trial: Trial, size: int | None) -> float:
+        """Return the seconds that a trial will take on a fold."""
+        return self.clock.predict(trial.name, id(trial), self.folds.n_fitted(0, size))
 
     def _results(self, calls: Iterator[Any]) -> Iterator[Any]:
         """Return results one by one as they come; some backends return them all at the end."""

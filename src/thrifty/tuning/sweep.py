@@ -7,7 +7,7 @@ one ensemble, and cost weights are points of one solution path.
 import warnings
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from time import perf_counter
 from typing import Any
@@ -62,11 +62,17 @@ class Sweep:
     estimator : BudgetedEstimator
     settings : tuple of dict
         Parameters of each point; ``cap`` is a limit under which the model is run.
+    max_rows : int or None
+        The largest number of rows to fit in a fold; None means all.
+    is_slow : bool
+        Whether a fit takes long. Slow methods are measured further only if they are among the best ones so far.
     """
 
     name: str
     estimator: Any
     settings: tuple[Setting, ...]
+    max_rows: int | None = None
+    is_slow: bool = False
 
     @property
     def _path_parameter(self) -> str | None:
@@ -83,7 +89,7 @@ class Sweep:
         fixed = [repr(sorted((k, v) for k, v in s.items() if k not in shared)) for s in self.settings]
         order = sorted(range(len(fixed)), key=lambda k: fixed.index(fixed[k]))
         groups = groupby(order, key=fixed.__getitem__)
-        return [Sweep(self.name, self.estimator, tuple(self.settings[k] for k in group)) for _, group in groups]
+        return [replace(self, settings=tuple(self.settings[k] for k in group)) for _, group in groups]
 
     def unfitted(self, setting: Setting) -> Any:
         """Return the estimator under a setting, without costs."""

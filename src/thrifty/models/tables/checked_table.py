@@ -31,8 +31,7 @@ def checked_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None, qid:
     owner, X = type(estimator).__name__, checked_table(estimator, X, reset=True)
     n_rows = _num_samples(X)
     y = _checked_target(owner, y, n_rows)
-    weight = None if sample_weight is None else _check_sample_weight(sample_weight, y, dtype=np.float64)
-    return Rows(X, y, weight, checked_queries(qid, n_rows, owner))
+    return Rows(X, y, _checked_weight(owner, sample_weight, y), checked_queries(qid, n_rows, owner))
 
 
 def checked_table(estimator: Any, X: Any, reset: bool) -> Any:
@@ -69,6 +68,19 @@ def _checked_target(owner: str, y: Any, n_rows: int) -> np.ndarray:
             f"{owner}: y is missing in {missing.size} of {n_rows} rows, first in row {missing[0]}. Drop these rows."
         )
     return target
+
+
+def _checked_weight(owner: str, sample_weight: Any, y: np.ndarray) -> Any:
+    if sample_weight is None:
+        return None
+    weight = _check_sample_weight(sample_weight, y, dtype=np.float64)
+    if (negative := np.flatnonzero(weight < 0)).size:
+        row = negative[0]
+        raise ValueError(
+            f"{owner}: sample_weight is {weight[row]:g} in row {row}; expected numbers of at least 0, how often each "
+            "row counts."
+        )
+    return weight
 
 
 def _as_array(X: Any) -> Any:
