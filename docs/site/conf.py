@@ -1,7 +1,7 @@
 """Settings of the documentation site: `make docs` writes it to build/site.
 
-The pages are README, CONTRIBUTING, CHANGELOG and docs/, as they are. The site asks no other host for anything: the theme
-brings its fonts and scripts, search runs in the browser, and formulas are MathML.
+The pages are README, CONTRIBUTING, CHANGELOG and docs/, as they are. The site asks no other host for anything: the
+theme brings its fonts and scripts, search runs in the browser, and formulas are MathML.
 """
 
 import sys
@@ -15,7 +15,15 @@ project = "thrifty"
 version = release = thrifty.__version__
 language = "en"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "front_page", "mathml", "members", "navigation"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "front_page",
+    "mathml",
+    "members",
+    "navigation",
+]
 root_doc = "docs/index"
 include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**"]
 exclude_patterns = [".*", "benchmarks", "build", "deploy", "examples", "src", "tests", "docs/site"]

@@ -1,7 +1,7 @@
 """Arrays of NumPy, PyTorch and CuPy: their namespace, where they are, and how they get there.
 
-Code for arrays on a device asks `namespace_of` for the functions to call. For NumPy arrays this is NumPy. For all others
-it is the namespace of array-api-compat, which gives every library the functions of the array API standard.
+Code for arrays on a device asks `namespace_of` for the functions to call. For NumPy arrays this is NumPy. For all
+others it is the namespace of array-api-compat, which gives every library the functions of the array API standard.
 
 `moved` and `to_host` are the only ways by which arrays get to a device and back, and `number` the only one for scalars.
 So a test can count what moves.
@@ -128,7 +128,6 @@ class Selection:
             return others
         xp = namespace_of(entries)
         return xp.where(self.marks, xp.reshape(xp.take(entries, self._rank), self.marks.shape), others)
-
 
     def spread(self, entries: Any) -> Any:
         """Return an array with these entries at the marked positions of its last axis, and zeros elsewhere.
@@ -271,7 +270,7 @@ def enough_memory(owner: str, n_bytes: Callable[[], int]) -> Iterator[None]:
 
 def refuse_bad_device(device: Any, owner: str) -> None:
     """Raise ValueError unless `device` is None or a string."""
-    if not (device is None or isinstance(device, str) and device):
+    if not (device is None or (isinstance(device, str) and device)):
         raise ValueError(f"{owner}: device is {device!r}; expected {DEVICES}.")
 
 
@@ -279,9 +278,7 @@ def _compat() -> Any:
     try:
         return import_module("array_api_compat")
     except ImportError as error:
-        raise MissingExtraError(
-            "Arrays on a device need array-api-compat. Run: pip install 'thrifty[gpu]'"
-        ) from error
+        raise MissingExtraError("Arrays on a device need array-api-compat. Run: pip install 'thrifty[gpu]'") from error
 
 
 def _torch() -> Any:

@@ -32,8 +32,8 @@ ROTATED_HEIGHT = 0.75  # height of a rotated name / its width
 class JaccardDisplay:
     """Plot of the Jaccard coefficients between the feature sets of classifiers.
 
-    The coefficient of two classifiers with feature sets A and B is ``|A and B| / |A or B|``: the number of features that
-    both use, divided by the number of features that at least one of them uses.
+    The coefficient of two classifiers with feature sets A and B is ``|A and B| / |A or B|``: the number of features
+    that both use, divided by the number of features that at least one of them uses.
 
     Parameters
     ----------

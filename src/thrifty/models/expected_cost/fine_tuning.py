@@ -21,7 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.arrays import TINY, Selection, cast, concatenated, diagonal_of, largest_size, like, namespace_of, number, to_host, with_larger_diagonal
+from thrifty.arrays import (
+    TINY,
+    Selection,
+    cast,
+    concatenated,
+    diagonal_of,
+    largest_size,
+    like,
+    namespace_of,
+    number,
+    to_host,
+    with_larger_diagonal,
+)
 from thrifty.models.expected_cost.joint_solver import solve_jointly
 from thrifty.models.expected_cost.leaves import fit_leaves
 from thrifty.models.expected_cost.objective import Objective
@@ -223,7 +235,9 @@ def as_log_odds(answer: Answer, objective: Objective, reach: Any, n_rows: float)
     xp, likely = namespace_of(reach), _likely(reach)
     chosen = np.linspace(0, likely.size - 1, min(likely.size, ENOUGH_ROWS)).astype(int)
     rows = xp.take(likely.positions, like(chosen, reach))
-    scores, targets = (to_host(xp.take(each, rows, axis=0)) for each in (left_out_scores(answer, objective, reach), objective.targets))
+    scores, targets = (
+        to_host(xp.take(each, rows, axis=0)) for each in (left_out_scores(answer, objective, reach), objective.targets)
+    )
     weight = n_rows * to_host(xp.take(objective.loss_weight * reach, rows))
     slope, offsets = fit_log_odds(scores, targets, weight)
     return Answer(slope * answer.weights, slope * answer.intercepts + like(offsets, answer.weights))

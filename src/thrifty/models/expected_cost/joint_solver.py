@@ -153,9 +153,7 @@ def _drop_small_weights(objective: Objective, solution: Solution, free: Any) -> 
             return
 
 
-def _minimise_bound(
-    objective: Objective, parameters: Parameters, free: Any, steps: int
-) -> tuple[Parameters, Any]:
+def _minimise_bound(objective: Objective, parameters: Parameters, free: Any, steps: int) -> tuple[Parameters, Any]:
     """Minimise the bound that is exact here, over the nonzero weights; return parameters and masses there."""
     soft = objective.traverse(parameters)
     auxiliaries = objective.auxiliaries(parameters, soft.mass, SMALLEST)
@@ -203,7 +201,10 @@ class _Variables:
         values, base, cuts = x * self._scale, self._base, self._cuts
         before = (base.weights, base.intercepts, base.thresholds)
         parts = [values[first:last] for first, last in pairwise(cuts)]
-        return Parameters(*(k.put(*each) for k, *each in zip(self._kinds, parts, before, strict=True)), base.directions)
+        weights, intercepts, thresholds = (
+            kind.put(part, old) for kind, part, old in zip(self._kinds, parts, before, strict=True)
+        )
+        return Parameters(weights, intercepts, thresholds, base.directions)
 
     def _vector(self, values: Sequence[Any]) -> Any:
         """Return the entries that are variables, given arrays of the kinds of parameters."""

@@ -59,8 +59,10 @@ def step_length(at: Along, value: float, slope: float, step: float) -> float | N
         if at_end or (step == LONGEST_STEP and here.value <= limit and here.slope <= test_slope):
             return step  # no other step is better, up to rounding
         if first_stage and limit < here.value <= best.value:  # the function minus the line of sufficient decrease
-            tilted = [Trial(t.step, t.value - t.step * test_slope, t.slope - test_slope) for t in (best, other, here)]
-            best, other, step, bracketed = _next(*tilted, bracketed, lowest, highest)
+            best, other, here = (
+                Trial(t.step, t.value - t.step * test_slope, t.slope - test_slope) for t in (best, other, here)
+            )
+            best, other, step, bracketed = _next(best, other, here, bracketed, lowest, highest)
             best, other = (Trial(t.step, t.value + t.step * test_slope, t.slope + test_slope) for t in (best, other))
         else:
             best, other, step, bracketed = _next(best, other, here, bracketed, lowest, highest)

@@ -107,4 +107,3 @@ def _direction(gradient: Any, memory: deque[tuple[Any, Any, Any]]) -> Any:
     for (move, change, rise), share in zip(memory, reversed(shares), strict=True):
         direction = direction + (share - (change @ direction) / rise) * move
     return direction
-

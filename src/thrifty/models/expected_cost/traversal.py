@@ -44,9 +44,7 @@ class Traversal(NamedTuple):
     exit_mass: Any
 
 
-def traverse(
-    topology: Topology, parameters: Parameters, scores: Any, weight: Any, sharpness: float
-) -> Traversal:
+def traverse(topology: Topology, parameters: Parameters, scores: Any, weight: Any, sharpness: float) -> Traversal:
     """Send all rows softly down the tree; `weight` is the share of each row in the masses."""
     if is_device_array(scores):
         xp, tree = namespace_of(scores), topology.by_level(scores)
