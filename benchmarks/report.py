@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from time import perf_counter, sleep
 from typing import Any
 
@@ -48,6 +49,13 @@ def report(title: str, lines: list[Line]) -> None:
             "met" if line.met else "MISSED",
         )
     Console(width=120).print(table)
+
+
+def print_line(line: Line) -> None:
+    """Print one figure at once, and its limit unless that is NaN."""
+    sign = ">=" if line.at_least else "<="
+    limit = "" if isnan(line.limit) else f"  {sign} {line.limit:g} {line.unit}: {'met' if line.met else 'MISSED'}"
+    print(f"{line.what}: {_format(line.figure)} {line.unit}{limit}", flush=True)
 
 
 def _format(figure: float) -> str:
