@@ -173,7 +173,7 @@ METHODS: dict[str, Method] = {
         spread_cost_weights,
         {"n_folds": 3, "n_rounds": 1, "learning_rate": 0.2},
         is_slow=True,
-        max_values=40_000,
+        max_values=1_000_000,
     ),
     "l1": Method(_every_task("CostWeightedL1"), partial(along_the_path, n_points=10)),
     "astc": Method(_every_task("ASTC"), growing_node_budgets, {"overflow": "skip"}),
