@@ -1,6 +1,7 @@
 """Evaluations of fitted models, compared with what the rows do."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from thrifty import BudgetSearchCV, GreedyMiserRanker, GreedyMiserRegressor, ThriftyClassifier
 from thrifty.datasets import make_quadrants
-from thrifty.evaluation import evaluate
+from thrifty.evaluation import Evaluation, evaluate
 from thrifty.evaluation.recorded_rows import RecordedRows
 from thrifty.metrics import ndcg_at_k
 
@@ -26,6 +27,17 @@ def test_score_and_spend_are_those_of_the_model(tree, held_out):
     auc = evaluate(tree, X, y, scoring="roc_auc").score
     assert auc.value == pytest.approx(roc_auc_score(y, tree.decision_function(X)))
     assert auc.low < auc.value < auc.high
+
+
+@pytest.mark.parametrize("scoring", ["balanced_accuracy", "f1", "roc_auc", "log_loss"])
+def test_intervals_end_at_the_best_possible_score(tree, held_out, scoring):
+    X, y = held_out[0][:12], held_out[1][:12]
+    wrong_in_one_row = np.where(np.arange(12) == 1, -1, 1) * np.where(y == tree.classes_[1], 1, -1)
+    rows = RecordedRows.made(tree, tree.acquire(X), y)
+    rows = replace(rows, score=9.0 * wrong_in_one_row, prediction=tree.classes_[(wrong_in_one_row > 0).astype(int)])
+    score, best = Evaluation.of(tree, rows, scoring=scoring).score, 0.0 if scoring == "log_loss" else 1.0
+    assert score.value < score.high == best
+    assert score.value + stats.t.ppf(0.975, 11) * score.error > best  # without the limit it would be wider
 
 
 def test_classes_add_up(tree, held_out):

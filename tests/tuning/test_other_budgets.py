@@ -21,8 +21,19 @@ def search():
 
 def test_a_setting_that_is_listed_twice_has_a_place_for_each():
     table = pd.DataFrame({"method": ["l1"] * 3, "parameters": [{"cost_weight": each} for each in (0.1, 0.2, 0.1)]})
-    places = places_of(table, {"l1": CostWeightedL1Classifier()})
+    places = places_of(table, {"l1": CostWeightedL1Classifier()}, {"l1": 7})
     assert [batch.settings[k]["cost_weight"] for batch, k in places] == [0.1, 0.2, 0.1]
+    assert {batch.max_rows for batch, _ in places} == {7}
+
+
+def test_a_smaller_cap_is_measured_and_the_frontier_of_the_file_has_what_was_measured(search):
+    stored = StoredSearch(search.best_estimator_, search.frontier_, search.anchors_)
+    found = stored.at_budget(Rows(X, Y), 2, cap=1)
+    line = found.frontier_[found.frontier_["note"] == "measured again under the cap of 1"].iloc[0]
+    names = ["method", "parameters", "spend", "spend_bound", "score", "score_error"]
+    assert [line[name] for name in names] == [getattr(found.promise_, name) for name in names]
+    assert line["spend"] <= line["spend_bound"] <= 1
+    assert search.frontier_.drop(index=line.name).equals(found.frontier_.drop(index=line.name))
 
 
 @pytest.mark.parametrize("limits", [{"budget": -1}, {"budget": np.nan}, {"budget": 1, "cap": -1}])

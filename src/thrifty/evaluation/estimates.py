@@ -6,7 +6,7 @@ Rows of one query are not independent, so the units of a sample are its rows, or
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -39,6 +39,15 @@ class Estimate:
             return cls(value)
         reach = float(stats.t.ppf((1.0 + confidence) / 2.0, df)) * error
         return cls(value, error, value - reach, value + reach)
+
+    def within(self, least: float, most: float) -> "Estimate":
+        """Return the estimate with an interval that lies between the values that are possible.
+
+        >>> Estimate(0.99, 0.01, 0.97, 1.01).within(0.0, 1.0).high
+        1.0
+        """
+        low, high = np.clip((self.low, self.high), least, most).tolist()  # NaN remains NaN
+        return replace(self, low=low, high=high)
 
 
 def mean_error(values: np.ndarray, units: np.ndarray) -> float:

@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 from thrifty.evaluation.calibration import Calibration
 from thrifty.evaluation.estimates import Estimate, jackknife, mean_error, share_estimate
 from thrifty.evaluation.recorded_rows import RecordedRows, default_scoring, limit_of, scoring_of
+from thrifty.metrics.scoring import best_possible
 from thrifty.runtime.watch.promised import Promised
 
 CONFIDENCE = 0.95
@@ -204,13 +205,14 @@ def _confidence_of(model: Any) -> float:
 def _spend_estimate(rows: RecordedRows, confidence: float) -> Estimate:
     units = rows.units
     found = Estimate.student(float(rows.spend.mean()), mean_error(rows.spend, units), int(units.max()), confidence)
-    return Estimate(found.value, found.error, max(found.low, 0.0) if found.low == found.low else math.nan, found.high)
+    return found.within(0.0, math.inf)
 
 
 def _score_estimate(model: Any, rows: RecordedRows, scoring: Any, confidence: float) -> Estimate:
     if scoring == "accuracy" and rows.qid is None:
         return share_estimate(rows.scored(model, scoring), len(rows), confidence)
-    return jackknife(lambda index: rows.take(index).scored(model, scoring), rows.units, confidence)
+    found = jackknife(lambda index: rows.take(index).scored(model, scoring), rows.units, confidence)
+    return found.within(-math.inf, best_possible(scoring))
 
 
 def _class_results(model: Any, rows: RecordedRows) -> tuple[ClassResult, ...]:

@@ -27,6 +27,7 @@ OF_TWO_CLASSES = {
     "jaccard": "jaccard_macro",
     "roc_auc": "roc_auc_ovr",
 }  # and their means over the classes
+WITHOUT_LIMIT = ("positive_likelihood_ratio", "mutual_info_score")
 OF_NUMBERS = r"r2|explained_variance|d2_absolute_error_score|neg_\w*(error|deviance)"
 
 Scorer = Callable[..., float]  # of (model, X, y, qid, sample_weight=None); larger is better
@@ -76,6 +77,22 @@ def scorer_of(scoring: Any, error_costs: ErrorCosts | None = None) -> Scorer:
             f"or 'precision@5' with any number, or {TOTAL_COST!r}."
         ) from None
     return _named_scorer(name, scorer) if isinstance(name, str) else _plain_scorer(scorer)
+
+
+def best_possible(scoring: Any) -> float:
+    """Return the largest value that a score can have; infinity if it is not known.
+
+    Examples
+    --------
+    >>> best_possible("accuracy"), best_possible("neg_log_loss"), best_possible(max)
+    (1.0, 0.0, inf)
+    """
+    if query_metric(scoring):
+        return 1.0
+    name = SHORT_NAMES.get(scoring, scoring) if isinstance(scoring, str) else ""
+    if name == TOTAL_COST or name.startswith("neg_"):
+        return 0.0
+    return 1.0 if name in get_scorer_names() and name not in WITHOUT_LIMIT else np.inf
 
 
 def scoring_for(

@@ -9,7 +9,7 @@ from sklearn.model_selection import ParameterGrid
 from thrifty.costs import ErrorCosts
 from thrifty.models.base import BudgetedEstimator
 from thrifty.tuning.knobs import Setting
-from thrifty.tuning.methods import METHODS, serving
+from thrifty.tuning.methods import METHODS, serving, usual
 from thrifty.tuning.problem import Problem
 from thrifty.tuning.sweep import Sweep
 
@@ -76,10 +76,10 @@ def sweeps(
 ) -> tuple[list[Sweep], list[Sweep]]:
     """Return the sweeps that the user listed, and the first settings of methods with a name, scaled to the problem.
 
-    None means every method that serves the task.
+    None means every method that serves the task and whose fits end soon with so many columns.
     """
     if candidates is None:
-        candidates = [Candidate(name, name, {}) for name in serving(problem.task)]
+        candidates = [Candidate(name, name, {}) for name in usual(problem)]
     listed = [_grid_sweep(label, each, grid) for label, each, grid in candidates if not isinstance(each, str)]
     named = [
         _method_sweep(label, each, problem, random_state) for label, each, _ in candidates if isinstance(each, str)

@@ -37,6 +37,8 @@ class Method:
     max_values : int or None
         The largest number of values to fit in a fold: rows, times columns, times classes if there are more than two.
         None means no limit.
+    max_columns : int or None
+        The largest number of columns with which the method is tried unless the user names it. None means no limit.
     """
 
     classes: dict[Task, str]
@@ -44,6 +46,7 @@ class Method:
     parameters: dict[str, Any] = field(default_factory=dict)
     is_slow: bool = False
     max_values: int | None = None
+    max_columns: int | None = None
 
     def estimator(self, task: Task) -> Any:
         """Return an unfitted estimator for a task; None if the method does not serve it."""
@@ -52,11 +55,16 @@ class Method:
         return getattr(thrifty, self.classes[task])(**self.parameters)
 
     def max_rows(self, problem: Problem) -> int | None:
-        """Return the largest number of rows to fit in a fold; None means all."""
+        """Return the largest number of rows to fit in a fold; None means all.
+
+        If it is not much larger than the number of rows that methods are first tried with, it is equal, so that these
+        fits need not be repeated.
+        """
         if self.max_values is None:
             return None
         n_scores = len(np.unique(problem.rows.y)) if problem.task is Task.MULTICLASS else 1
-        return max(FEWEST_ROWS, self.max_values // (problem.rows.X.shape[1] * n_scores))
+        n_rows = self.max_values // (problem.rows.X.shape[1] * n_scores)
+        return n_rows if n_rows >= 2 * SCOUT_ROWS else SCOUT_ROWS
 
 
 def _classifier(name: str) -> dict[Task, str]:
@@ -164,7 +172,7 @@ def caps(estimator: Any, problem: Problem) -> list[Setting]:
     return [{"cap": cap} for cap in sorted([*shares, *between])]
 
 
-FEWEST_ROWS = 500  # a method with a limit on values is fitted on at least as many rows
+SCOUT_ROWS = 1_000  # methods are first fitted on at most as many rows of a fold
 FEW_ROUNDS = {"max_iter": 15}  # more rounds hardly change what is bought, and the search measures what they are worth
 
 METHODS: dict[str, Method] = {
@@ -173,7 +181,7 @@ METHODS: dict[str, Method] = {
         spread_cost_weights,
         {"n_folds": 3, "n_rounds": 1, "learning_rate": 0.2},
         is_slow=True,
-        max_values=40_000,
+        max_values=1_100_000,
     ),
     "l1": Method(_every_task("CostWeightedL1"), partial(along_the_path, n_points=10)),
     "astc": Method(_every_task("ASTC"), growing_node_budgets, {"overflow": "skip"}),
@@ -189,11 +197,18 @@ METHODS: dict[str, Method] = {
         relative_cost_weights,
         {"n_folds": 3, "n_iterations": 5, "max_states": 10_000},
         is_slow=True,
+        max_columns=100,  # the time of a fit grows with the square of their number
     ),
     "static": Method(_every_task("StaticSelection"), ranked_caps, {"n_folds": 5}),
     "attentive": Method(_every_task("Attentive"), stopping_rules),
     "truncated": Method(_every_task("Truncated"), caps),
 }
+
+
+def usual(problem: Problem) -> list[str]:
+    """Return the names of the methods that are tried if the user names none."""
+    n_columns = problem.rows.X.shape[1]
+    return [name for name in serving(problem.task) if n_columns <= (METHODS[name].max_columns or n_columns)]
 
 
 def serving(task: Task) -> list[str]:

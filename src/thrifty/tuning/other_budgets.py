@@ -114,8 +114,19 @@ def preferred_points(table: pd.DataFrame, terms: Terms) -> tuple[list[int], bool
     return within or preferred[:1], bool(within)
 
 
-def places_of(table: pd.DataFrame, estimators: Mapping[str, Any]) -> list[tuple[Sweep, int]]:
+def places_of(
+    table: pd.DataFrame, estimators: Mapping[str, Any], max_rows: Mapping[str, int | None]
+) -> list[tuple[Sweep, int]]:
     """Return the batch of each point and its position there; points of one method that can share a fit share it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Points of a frontier.
+    estimators : dict
+        The estimator of each method.
+    max_rows : dict
+        For some methods, the largest number of rows to fit in a fold.
 
     Raises
     ------
@@ -126,7 +137,8 @@ def places_of(table: pd.DataFrame, estimators: Mapping[str, Any]) -> list[tuple[
     for name, lines in table.groupby("method", sort=False):
         if name not in estimators:
             raise ValueError(f"the frontier has points of {name!r}, which is not a method with a name. Search again.")
-        for batch in Sweep(str(name), estimators[str(name)], tuple(lines["parameters"])).batches():
+        sweep = Sweep(str(name), estimators[str(name)], tuple(lines["parameters"]), max_rows.get(str(name)))
+        for batch in sweep.batches():
             places |= {(str(name), repr(setting)): (batch, k) for k, setting in enumerate(batch.settings)}
     return [places[name, repr(setting)] for name, setting in zip(table["method"], table["parameters"], strict=True)]
 
@@ -138,8 +150,8 @@ def model_for_budget(
     table: pd.DataFrame,
     places: Sequence[tuple[Sweep, int]],
     folds: Folds | None,
-) -> tuple[TableModel, int]:
-    """Choose a point for a budget, fit it on all rows, and return the model and the point.
+) -> tuple[TableModel, pd.Series]:
+    """Choose a point for a budget, fit it on all rows, and return the model and the line of the point.
 
     Parameters
     ----------
@@ -159,32 +171,35 @@ def model_for_budget(
     Returns
     -------
     TableModel
-    int
+    Series
+        Its name is the position in the table. If the point was measured again, it has the new numbers.
     """
     table = table[competes(table)] if folds is None else _under_cap(table[competes(table)], terms)
     points, are_within = preferred_points(table, terms)
     refits = Refits(places, whole)
     point, fitted = refits.first_within(points, terms.budget if are_within else None)
-    line = dict(table.loc[point])
+    line = table.loc[point].copy()
     if folds is not None:
-        line |= _measured_again(refits.places[point], fitted, folds, terms)
+        for name, value in _measured_again(refits.places[point], folds, terms).items():
+            line[name] = value
     if not are_within:
         terms.warn_of_excess(line, stacklevel=3)
-    return terms.model(owner, refits, point, fitted, terms.promise(line)), point
+    return terms.model(owner, refits, point, fitted, terms.promise(line)), line
 
 
 def _under_cap(table: pd.DataFrame, terms: Terms) -> pd.DataFrame:
     return table.assign(spend_bound=np.minimum(table["spend_bound"], np.inf if terms.cap is None else terms.cap))
 
 
-def _measured_again(place: tuple[Sweep, int], fitted: Fitted, folds: Folds, terms: Terms) -> dict[str, Any]:
+def _measured_again(place: tuple[Sweep, int], folds: Folds, terms: Terms) -> dict[str, Any]:
     batch, k = place
+    batch = replace(batch, settings=batch.settings[k : k + 1])
     trial = Trial(batch)
     for fold in range(len(folds)):
-        trial.measured[fold], _ = measure(batch, *folds.get(fold), terms.scoring)
-    point = Point(trial, k)
+        trial.measured[fold], _ = measure(batch, *folds.get(fold, batch.max_rows), terms.scoring)
+    point = Point(trial, 0)
     if point.failed:
-        errors = [each[k].error for each in trial.measured.values() if each[k].error]
+        errors = [each[0].error for each in trial.measured.values() if each[0].error]
         raise ValueError(f"BudgetSearchCV: {batch.name} could not be measured under the cap: {errors[0]}")
     everything = range(len(folds))
     spend, score = (point.by_fold(name, everything) for name in ("spend", "score"))
@@ -193,7 +208,9 @@ def _measured_again(place: tuple[Sweep, int], fitted: Fitted, folds: Folds, term
         "spend_bound": bound_of(point, folds, terms.confidence),
         "score": float(score.mean()),
         "score_error": float(score.std(ddof=1) / np.sqrt(len(folds))),
+        "n_folds": len(folds),
         "n_rows": int(folds.held_sizes.sum()),
+        "note": f"measured again under the cap of {terms.cap:.4g}",
     }
 
 

@@ -17,12 +17,13 @@ import numpy as np
 from thrifty.costs.amounts import amount
 from thrifty.metrics.scoring import TOTAL_COST
 from thrifty.tuning.frontier import bound_of
+from thrifty.tuning.methods import SCOUT_ROWS
 from thrifty.tuning.refinement import refine
 from thrifty.tuning.scouting import drop_dominated
 from thrifty.tuning.survey import Point, Survey, Trial
 from thrifty.tuning.sweep import Sweep
 
-SCOUT_ROWS, SCOUT_FOLDS = 1_000, (0, 1)
+SCOUT_FOLDS = (0, 1)
 LEVELS = (1.0, 0.5, 0.25, 0.12, 0.06)  # shares of the cost of all columns, if there is no budget
 QUICK = ("l1", "truncated", "static", "attentive", "astc", "and-or", "cscc", "cstc", "cronus")  # before the others
 

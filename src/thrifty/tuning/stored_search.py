@@ -16,7 +16,7 @@ from thrifty.tuning.cross_validation import Folds
 from thrifty.tuning.methods import METHODS
 from thrifty.tuning.other_budgets import Terms, model_for_budget, places_of, with_limits
 from thrifty.tuning.problem import Task
-from thrifty.tuning.splits import folds_of
+from thrifty.tuning.splits import folds_of, sample
 
 SEED = 0
 
@@ -109,10 +109,13 @@ class StoredSearch:
         folds = None
         if terms.cap != self.promise_.cap:
             stratify, n_folds = terms.task.has_classes, int(table["n_folds"].max())
-            folds = Folds(rows, whole, folds_of(rows, n_folds, stratify=stratify, random_state=SEED), SEED)
-        places = places_of(table, self._estimators(terms.task))
-        model, _ = model_for_budget(stored, whole, terms, table, places, folds)
-        return replace(self, best_estimator_=model)
+            drawn = sample(rows, int(table["n_rows"].max()), stratify=stratify, random_state=SEED)
+            positions = folds_of(drawn, n_folds, stratify=stratify, random_state=SEED)
+            folds = Folds(drawn, terms.problem(drawn, whole.encoder), positions, SEED)
+        max_rows = {name: method.max_rows(whole) for name, method in METHODS.items()}
+        places = places_of(table, self._estimators(terms.task), max_rows)
+        model, line = model_for_budget(stored, whole, terms, table, places, folds)
+        return replace(self, best_estimator_=model, frontier_=_with_line(table, line))
 
     def _terms(self, rows: Rows) -> Terms:
         promise, stored = self.promise_, self.best_estimator_
@@ -140,3 +143,11 @@ class StoredSearch:
             if "random_state" in estimator.get_params():
                 estimator.set_params(random_state=SEED)
         return found | {self.promise_.method: clone(self.best_estimator_.estimator)}
+
+
+def _with_line(table: pd.DataFrame, line: pd.Series) -> pd.DataFrame:
+    """Return a frontier with a line in the place of the one of the same name."""
+    table = table.copy()
+    for name, value in line.items():
+        table.at[line.name, name] = value
+    return table
