@@ -57,9 +57,7 @@ class RequestCounts(Collector):
         )
         for (method, route, status), n in self._requests.items():
             requests.add_metric([method, route, str(status)], n)
-        seconds = HistogramMetricFamily(
-            "thrifty_request_seconds", "Seconds from request to reply", labels=["route"]
-        )
+        seconds = HistogramMetricFamily("thrifty_request_seconds", "Seconds from request to reply", labels=["route"])
         for route, of_route in self._seconds.items():
             seconds.add_metric([route], of_route.buckets(), of_route.total)
         yield from (requests, seconds)
