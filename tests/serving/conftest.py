@@ -1,6 +1,5 @@
 """Models of the heart data and of a mixed table in files, and services that run in processes of their own."""
 
-import httpx
 import numpy as np
 import pandas as pd
 import pytest
@@ -72,7 +71,7 @@ def files(tmp_path_factory, heart, flats, tree, adaptive, rent):
 def _serving(files, model, *options):
     with (
         started(files / f"{model}.thrifty", *options) as server,
-        httpx.Client(base_url=server.address, timeout=30) as http,
+        server.http() as http,
     ):
         http.server = server
         yield http

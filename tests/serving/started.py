@@ -9,8 +9,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from urllib.request import urlopen
 
+import httpx
+
 ADDRESS = re.compile(r"at (http://\S+) ")
-SECONDS_TO_START, SECONDS_TO_END = 600, 60  # at most: kernels are compiled, perhaps on a busy machine
+SECONDS_TO_START, SECONDS_TO_END = 600, 300  # at most: kernels are compiled, perhaps on a busy machine
 
 
 @dataclass
@@ -23,6 +25,10 @@ class Server:
     @property
     def port(self) -> int:
         return int(self.address.rpartition(":")[2])
+
+    def http(self) -> httpx.Client:
+        """Return a client that waits as long as a busy machine may need; that of httpx would wait for 5 seconds."""
+        return httpx.Client(base_url=self.address, timeout=SECONDS_TO_START)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from runtime.servers import postgres
-from serving.started import started
+from serving.started import SECONDS_TO_START, started
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -85,8 +85,12 @@ def test_the_command_of_the_image_serves_patients_from_postgres(prepared, heart,
         monkeypatch.chdir(prepared)
         token = {"Authorization": f"Bearer {(prepared / 'tokens.txt').read_text().strip()}"}
         with started("model.thrifty", *options) as service:
-            assert httpx.post(f"{service.address}/predict", json={"key": 17}, timeout=30).status_code == 401
-            reply = httpx.post(f"{service.address}/predict", json={"key": 17}, headers=token, timeout=30).json()
+            assert (
+                httpx.post(f"{service.address}/predict", json={"key": 17}, timeout=SECONDS_TO_START).status_code == 401
+            )
+            reply = httpx.post(
+                f"{service.address}/predict", json={"key": 17}, headers=token, timeout=SECONDS_TO_START
+            ).json()
             health = next(text for kind, text in instructions() if kind == "HEALTHCHECK").partition("CMD ")[2]
             check = [part.replace(":8000", f":{service.port}") for part in json.loads(health)]
             assert subprocess.run([sys.executable, *check[1:]], check=False).returncode == 0

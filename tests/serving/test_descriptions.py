@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from serving.started import started
+from serving.started import SECONDS_TO_START, started
 from thrifty import BudgetSearchCV, Engine, save
 from thrifty.runtime import FrameSource
 
@@ -56,8 +56,8 @@ def test_a_model_from_a_search_shows_what_the_search_found(tmp_path, heart):
     search = BudgetSearchCV(["l1"], budget=40, cap=150, costs=heart.costs, cv=3).fit(heart.X, heart.labels)
     save(search, tmp_path / "searched.thrifty")
     with started(tmp_path / "searched.thrifty") as server:
-        told = httpx.get(f"{server.address}/frontier").json()
-        model = httpx.get(f"{server.address}/model").json()
+        told = httpx.get(f"{server.address}/frontier", timeout=SECONDS_TO_START).json()
+        model = httpx.get(f"{server.address}/model", timeout=SECONDS_TO_START).json()
     assert told["scoring"] == model["promise"]["scoring"]
     assert (model["budget"], model["promise"]["cap"]) == (40, 150)
     assert len(told["points"]) == len(search.frontier_)
@@ -126,7 +126,7 @@ def test_the_text_of_an_error_of_a_source_stays_in_the_log(files, heart, tmp_pat
         "    raise OSError('postgres://user:secret@host')\n"
     )
     with started(files / "tree.thrifty", "--sources", tmp_path / "failing.py") as server:
-        reply = httpx.post(f"{server.address}/predict", json={"key": 3}, timeout=30)
+        reply = httpx.post(f"{server.address}/predict", json={"key": 3}, timeout=SECONDS_TO_START)
     assert reply.status_code == 200
     assert reply.json()["degraded"] is True
     assert "secret" not in reply.text

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from serving.conftest import TOKENS
-from serving.started import started
+from serving.started import SECONDS_TO_START, started
 from thrifty.serving.tokens import Tokens
 
 FIRST, SECOND = ({"Authorization": f"Bearer {token}"} for token in TOKENS)
@@ -229,9 +229,9 @@ def test_a_request_that_breaks_off_is_not_an_error_of_the_service(files):
 
 def wait_until_counted(server, words):
     """Wait until the metrics have some words."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < until:
-        if words in httpx.get(f"{server.address}/metrics").text:
+        if words in httpx.get(f"{server.address}/metrics", timeout=SECONDS_TO_START).text:
             return
         time.sleep(0.05)
     raise AssertionError(f"{words!r} is not in the metrics")
@@ -240,7 +240,7 @@ def wait_until_counted(server, words):
 def test_an_unexpected_error_is_logged_and_not_shown(files, tmp_path):
     """A model file whose store disappears under the service."""
     store = tmp_path / "sessions.sqlite"
-    with started(files / "tree.thrifty", "--store", store) as server, httpx.Client(base_url=server.address) as http:
+    with started(files / "tree.thrifty", "--store", store) as server, server.http() as http:
         with sqlite3.connect(store) as database:
             database.execute("DROP TABLE sessions")
         database.close()

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from serving.started import started
+from serving.started import SECONDS_TO_START, started
 
 CHECKS = [
     not_a_server_error,
@@ -91,7 +91,7 @@ def test_random_requests_get_replies_that_the_document_describes(schema, method,
     @settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy(generation_mode=mode))
     def send(case):
-        case.call_and_validate(checks=CHECKS)
+        case.call_and_validate(checks=CHECKS, timeout=SECONDS_TO_START)
 
     with suppress(Unsatisfiable):  # nothing can be wrong with a request without parameters
         send()
@@ -99,7 +99,7 @@ def test_random_requests_get_replies_that_the_document_describes(schema, method,
 
 @pytest.fixture(scope="module")
 def sessions_of_schema(fuzzed):
-    return [httpx.post(f"{fuzzed.address}/sessions", json={}).json()["id"] for _ in range(3)]
+    return [httpx.post(f"{fuzzed.address}/sessions", json={}, timeout=SECONDS_TO_START).json()["id"] for _ in range(3)]
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
@@ -108,11 +108,11 @@ def test_random_answers_to_real_sessions(schema, sessions_of_schema, data):
     """Without a session that exists, random requests would see 404 only."""
     case = data.draw(schema["/sessions/{session_id}"]["POST"].as_strategy())
     case.path_parameters["session_id"] = data.draw(st.sampled_from(sessions_of_schema))
-    case.call_and_validate(checks=CHECKS)
+    case.call_and_validate(checks=CHECKS, timeout=SECONDS_TO_START)
 
 
 def test_links_lead_from_a_new_session_to_its_steps(fuzzed):
-    document = httpx.get(f"{fuzzed.address}/openapi.json").json()
+    document = httpx.get(f"{fuzzed.address}/openapi.json", timeout=SECONDS_TO_START).json()
     links = document["paths"]["/sessions"]["post"]["responses"]["201"]["links"]
     known = {each["operationId"] for _, _, each in operations(document)}
     assert {link["operationId"] for link in links.values()} <= known
@@ -121,7 +121,7 @@ def test_links_lead_from_a_new_session_to_its_steps(fuzzed):
 
 def test_the_random_requests_reached_every_endpoint_and_none_failed(fuzzed):
     """It runs last: the service has counted what the tests above have sent."""
-    text = httpx.get(f"{fuzzed.address}/metrics").text
+    text = httpx.get(f"{fuzzed.address}/metrics", timeout=SECONDS_TO_START).text
     counted = re.findall(r'requests_total\{method="(\w+)",route="([^"]+)",status="(\d+)",worker="\d+"\} (\d+)', text)
     assert {(method.lower(), route) for method, route, _, _ in counted} >= ENDPOINTS
     failed = [each for each in counted if int(each[2]) >= 500]

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from serving.driven import answer, finish
 from serving.http_load import Connection
 from serving.started import SECONDS_TO_END, SECONDS_TO_START, started, wait_until_ready
 
-SLOW = """
+WAITING = """
 import time
 from pathlib import Path
 from thrifty.datasets import load_heart
@@ -29,7 +30,8 @@ heart = load_heart(as_frame=True).X
 @source(provides=list(heart))
 def record(key):
     Path(__file__).with_name("called").touch()
-    time.sleep(1.5)
+    while not Path(__file__).with_name("go on").exists():
+        time.sleep(0.01)
     return heart.loc[key].to_dict()
 """
 
@@ -37,7 +39,7 @@ def record(key):
 def refused(*arguments):
     """Run ``thrifty serve`` with something wrong; return the line that it prints."""
     command = [sys.executable, "-c", "import sys; from thrifty.cli import main; sys.exit(main())", "serve"]
-    done = subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=SECONDS_TO_START)
     assert done.returncode == 2, done
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
@@ -87,30 +89,40 @@ def test_a_missing_extra_is_answered_with_the_command_that_installs_it(files):
     assert done.stderr == "thrifty: serve needs uvicorn. Run: pip install 'thrifty[serve]'\n"
 
 
-def wait_for(path):
+def wait_for(condition):
     until = time.monotonic() + SECONDS_TO_START
-    while not path.exists() and time.monotonic() < until:
+    while not condition():
+        assert time.monotonic() < until
         time.sleep(0.02)
-    assert path.exists()
+
+
+def is_closed(port):
+    """Tell whether nobody listens at a port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 def test_a_request_in_flight_is_finished_before_the_service_ends(files, tmp_path):
-    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "waiting.py").write_text(WAITING)
     replies = []
-    with started(files / "tree.thrifty", "--sources", tmp_path / "slow.py") as server:
-        ask = threading.Thread(
-            target=lambda: replies.append(httpx.post(f"{server.address}/predict", json={"key": 3}, timeout=30))
-        )
+
+    def predict():
+        replies.append(httpx.post(f"{server.address}/predict", json={"key": 3}, timeout=SECONDS_TO_START))
+
+    with started(files / "tree.thrifty", "--sources", tmp_path / "waiting.py") as server:
+        ask = threading.Thread(target=predict)
         ask.start()
-        wait_for(tmp_path / "called")
+        wait_for((tmp_path / "called").exists)
         server.process.send_signal(signal.SIGTERM)
+        wait_for(lambda: is_closed(server.port))
+        (tmp_path / "go on").touch()
         ask.join()
-        server.process.wait(20)
+        server.process.wait(SECONDS_TO_END)
         assert server.process.stderr.read() == ""
     assert replies[0].status_code == 200
     assert replies[0].json()["degraded"] is False
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{server.address}/healthz")
+        httpx.get(f"{server.address}/healthz", timeout=SECONDS_TO_START)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +154,7 @@ def test_any_worker_serves_any_session(two_workers, heart):
     assert len(both) == 2
     seen = set()
     for row in heart.rows[:20]:
-        with httpx.Client(base_url=two_workers.address) as first, httpx.Client(base_url=two_workers.address) as second:
+        with two_workers.http() as first, two_workers.http() as second:
             state = first.post("/sessions", json={}).json()
             while state["status"] == "asking":
                 answered = answer(first, state, row).json()
@@ -208,7 +220,7 @@ def test_sessions_survive_a_worker_that_is_killed_under_load(two_workers, adapti
     assert len(after) == 2
     assert after != before
     assert len(after & before) == 1
-    with httpx.Client(base_url=two_workers.address) as http:
+    with two_workers.http() as http:
         assert finish(http, heart.rows[3])[-1]["status"] == "done"
 
 

@@ -2,7 +2,6 @@
 
 import time
 
-import httpx
 import numpy as np
 import pytest
 
@@ -167,18 +166,18 @@ def test_mixed_columns(on_rent, rent, flats):
 
 def test_sessions_outlive_the_service_in_a_file(files, tmp_path, heart):
     store = ("--store", tmp_path / "sessions.sqlite")
-    with started(files / "tree.thrifty", *store) as server, httpx.Client(base_url=server.address) as http:
+    with started(files / "tree.thrifty", *store) as server, server.http() as http:
         state = answer(http, http.post("/sessions", json={}).json(), heart.rows[0]).json()
-    with started(files / "tree.thrifty", *store) as server, httpx.Client(base_url=server.address) as http:
+    with started(files / "tree.thrifty", *store) as server, server.http() as http:
         assert http.get(f"/sessions/{state['id']}").json() == state
         assert answer(http, state, heart.rows[0]).json()["step"] == 2
 
 
 def test_a_session_does_not_go_on_with_another_model(files, tmp_path, heart):
     store = ("--store", tmp_path / "sessions.sqlite")
-    with started(files / "tree.thrifty", *store) as server, httpx.Client(base_url=server.address) as http:
+    with started(files / "tree.thrifty", *store) as server, server.http() as http:
         state = answer(http, http.post("/sessions", json={}).json(), heart.rows[0]).json()
-    with started(files / "adaptive.thrifty", *store) as server, httpx.Client(base_url=server.address) as http:
+    with started(files / "adaptive.thrifty", *store) as server, server.http() as http:
         for reply in (http.get(f"/sessions/{state['id']}"), answer(http, state, heart.rows[0])):
             assert reply.status_code == 404
 
@@ -186,7 +185,7 @@ def test_a_session_does_not_go_on_with_another_model(files, tmp_path, heart):
 def test_values_that_overflow_a_score_leave_no_belief(files, tmp_path, heart):
     three = CostWeightedL1Classifier(costs=heart.costs).fit(heart.X / 1000, np.digitize(heart.X["thalach"], [130, 160]))
     save(three, tmp_path / "three.thrifty")
-    with started(tmp_path / "three.thrifty") as server, httpx.Client(base_url=server.address) as http:
+    with started(tmp_path / "three.thrifty") as server, server.http() as http:
         states = finish(http, dict.fromkeys(heart.X, 1e308))
         assert states[0]["belief"] is not None
         assert states[-1]["belief"] is None
@@ -198,7 +197,7 @@ def test_values_that_overflow_a_score_leave_no_belief(files, tmp_path, heart):
 def test_sessions_expire(files):
     with (
         started(files / "tree.thrifty", "--session-seconds", "1") as server,
-        httpx.Client(base_url=server.address) as http,
+        server.http() as http,
     ):
         before = time.time()
         state = http.post("/sessions", json={}).json()

@@ -1,5 +1,6 @@
 """The store of sessions: a step is stored once, sessions expire and are bounded, and workers share a file."""
 
+import json
 import multiprocessing
 import os
 import sqlite3
@@ -7,7 +8,11 @@ import stat
 
 import pytest
 
+from serving.started import SECONDS_TO_START
+from thrifty.serving.problems import RefusedError
+from thrifty.serving.served_model import ServedModel
 from thrifty.serving.sessions.record import Client, Record
+from thrifty.serving.sessions.sessions import Sessions
 from thrifty.serving.sessions.store import SessionStore, TooManySessionsError
 from thrifty.serving.settings import Settings
 
@@ -38,8 +43,8 @@ def test_what_was_stored_is_found_by_its_owner_only(store):
 def test_a_step_is_stored_once(store):
     store.add(record("s"), now=0.0)
     first = record("s").answered({"age": 1.0}, done=False, expires=200.0)
-    assert store.advance(first)
-    assert not store.advance(record("s").answered({"age": 2.0}, done=False, expires=300.0))
+    assert store.advance(first, 0.0)
+    assert not store.advance(record("s").answered({"age": 2.0}, done=False, expires=300.0), 0.0)
     assert store.get("s", "m", "a", 0.0) == first
 
 
@@ -82,7 +87,7 @@ def answer_all(path, n_steps, value, won):
     """Try to answer every step of a session; count how often this process was first."""
     store, count = SessionStore(path, max_total=9, max_per_client=9), 0
     while (found := store.get("s", "m", "a", 0.0)).step < n_steps:
-        count += store.advance(found.answered({"by": value, "step": found.step}, done=False, expires=100.0))
+        count += store.advance(found.answered({"by": value, "step": found.step}, done=False, expires=100.0), 0.0)
     won.put((value, count))
     store.close()
 
@@ -96,7 +101,7 @@ def test_two_processes_never_store_the_same_step_twice(tmp_path):
     workers = [context.Process(target=answer_all, args=(path, n_steps, k, won)) for k in range(2)]
     for worker in workers:
         worker.start()
-    counts = dict(won.get(timeout=60) for _ in workers)
+    counts = dict(won.get(timeout=SECONDS_TO_START) for _ in workers)
     for worker in workers:
         worker.join()
     answers = store.get("s", "m", "a", 0.0).answers
@@ -144,3 +149,56 @@ def test_every_name_is_the_name_of_a_file(tmp_path, monkeypatch, name):
 def test_a_session_of_another_model_is_not_found(store):
     store.add(record("s"), now=0.0)
     assert store.get("s", "another", "a", 0.0) is None
+
+
+@pytest.fixture
+def workers(files, tmp_path):
+    """Return the sessions of two workers that share a file."""
+    served = ServedModel.open(str(files / "tree.thrifty"))
+    path = str(tmp_path / "sessions.sqlite")
+    both = [Sessions(served, SessionStore(path, max_total=9, max_per_client=9), 60.0) for _ in range(2)]
+    yield both
+    for each in both:
+        each.close()
+
+
+def first_values(heart, row):
+    return {name: heart.rows[row][name] for name in ("age", "sex", "cp", "trestbps")}
+
+
+def test_a_worker_that_remembers_an_older_step_asks_the_store(workers, heart):
+    first, second = workers
+    name, _ = first.start(ANNA, None, None)
+    after = json.loads(second.answer(ANNA, name, 0, first_values(heart, 3)))
+    assert json.loads(first.answer(ANNA, name, 0, first_values(heart, 3))) == after
+    with pytest.raises(RefusedError, match="step 0 was answered with other values"):
+        second.answer(ANNA, name, 0, first_values(heart, 4))
+    assert json.loads(first.state(ANNA, name)) == after
+
+
+def test_a_worker_that_remembers_an_older_step_refuses_by_what_is_stored(workers, heart):
+    first, second = workers
+    name, _ = first.start(ANNA, None, None)
+    second.answer(ANNA, name, 0, first_values(heart, 3))
+    with pytest.raises(RefusedError, match="step 0 was answered with other values"):
+        first.answer(ANNA, name, 0, first_values(heart, 4))
+    with pytest.raises(RefusedError, match="step 0 was answered with other values"):
+        first.answer(ANNA, name, 0, {"age": "old"})
+
+
+def test_what_a_worker_remembers_is_for_its_owner_and_until_it_is_removed(workers, heart):
+    first, second = workers
+    name, _ = first.start(ANNA, None, None)
+    with pytest.raises(RefusedError, match="there is no such session"):
+        first.answer(BEN, name, 0, first_values(heart, 3))
+    second.end(ANNA, name)
+    with pytest.raises(RefusedError, match="there is no such session"):
+        first.answer(ANNA, name, 0, first_values(heart, 3))
+
+
+def test_a_remembered_session_expires(workers, heart, monkeypatch):
+    first, _ = workers
+    name, state = first.start(ANNA, None, None)
+    monkeypatch.setattr("thrifty.serving.sessions.sessions.time.time", lambda: json.loads(state)["expires"])
+    with pytest.raises(RefusedError, match="there is no such session, or it has expired"):
+        first.answer(ANNA, name, 0, first_values(heart, 3))

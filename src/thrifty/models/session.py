@@ -149,7 +149,7 @@ class Session(ABC):
         if isinstance(step, Stop):
             return step
         answer = self._answer_now()
-        return None if answer is None else replace(answer, reason="stopped")
+        return answer if answer is None or answer.reason == "stopped" else replace(answer, reason="stopped")
 
     def _repr_html_(self) -> str:
         step, spent = self.next(), f"{self.spend:.6g} spent so far."

@@ -14,6 +14,8 @@ from thrifty.models.rows import ClassEncoder, Encoder, Rows, distinct_classes
 from thrifty.models.soundness import require
 from thrifty.stored import Labels, stored
 
+SIGNS = np.array([-1, 1], dtype=np.int8)  # of the score of two classes
+
 
 class BudgetedRegressor(RegressorMixin, BudgetedEstimator):
     """Base of regressors: the score is the prediction."""
@@ -130,7 +132,7 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
     def _probabilities(self, score: np.ndarray) -> np.ndarray:
         """Return the probabilities (n, n_classes) that scores stand for."""
         if score.ndim == 1:
-            return np.column_stack([expit(-score), expit(score)])
+            return expit(score[:, None] * SIGNS)
         return softmax(score, axis=1)
 
     def _answer(self, score: np.ndarray) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""Connections: a client that does not send its request in time loses the connection, so that others can have it."""
+"""Connections: a client that does not send its request in time loses the connection, so that others can have it. The
+head and the body of a reply are sent together, because a call of the operating system takes as long as a prediction.
+"""
 
 import asyncio
 from typing import Any
@@ -16,7 +18,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to look at the connection."""
-        super().connection_made(transport)
+        super().connection_made(SendsTogether(transport, self.loop))  # type: ignore[arg-type]
         self._timer = self.loop.call_later(SECONDS_TO_SEND, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -40,3 +42,30 @@ class Connection(H11Protocol):
     def _waits_for_client(self) -> bool:
         """Tell whether the next thing to happen is that the client sends a request, or the rest of one."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+
+
+class SendsTogether:
+    """A transport that sends everything that is written in one turn of the event loop in one go."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop):
+        self._transport, self._loop = transport, loop
+        self._written: list[bytes] = []
+
+    def write(self, content: bytes) -> None:
+        """Send some bytes soon."""
+        if not self._written:
+            self._loop.call_soon(self._send)
+        self._written.append(content)
+
+    def close(self) -> None:
+        """Close the connection after what was written is sent."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._written:
+            self._transport.write(b"".join(self._written))
+            self._written = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)

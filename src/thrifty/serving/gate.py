@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thrifty.serving.problems import Problem, RefusedError
+from thrifty.serving.problems import Problem, RefusedError, refused_by_routes
 from thrifty.serving.request_counts import RequestCounts
 from thrifty.serving.sessions.record import Client
 from thrifty.serving.tokens import Tokens
@@ -65,8 +65,7 @@ class Gate:
         if scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # the server sends the headers of the reply only
         try:
-            self._check(scope)
-            await self._app(scope, BoundedBody(receive, self._max_bytes), reply)
+            await self._pass(scope, receive, reply)
         except RefusedError as refused:
             await Problem(refused.status, refused.detail, refused.headers)(scope, receive, reply)
         except ClientDisconnect:
@@ -76,6 +75,14 @@ class Gate:
             if reply.status is None:
                 await Problem(500, "the service failed on this request. Its log has the reason.")(scope, receive, reply)
         self._counts.add(scope, reply.status or 500, time.perf_counter() - began)
+
+    async def _pass(self, scope: Scope, receive: Receive, reply: Send) -> None:
+        """Let the application answer a request; raise RefusedError if it is refused."""
+        self._check(scope)
+        try:
+            await self._app(scope, BoundedBody(receive, self._max_bytes), reply)
+        except HTTPException as error:
+            raise refused_by_routes(scope, error) from error
 
     def _check(self, scope: Scope) -> None:
         """Remember who makes the request; raise RefusedError if it must not go on."""
@@ -116,8 +123,7 @@ class BoundedBody:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            refused = _too_large(self._max_bytes)
-            raise HTTPException(refused.status, refused.detail)  # FastAPI lets only these through
+            raise _too_large(self._max_bytes)
         return message
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 
-from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Scope
 
 from thrifty.exceptions import ThriftyError
 from thrifty.stored.medium import shown
@@ -58,17 +58,8 @@ def refusing(status: int = 422) -> Iterator[None]:
         raise RefusedError(status, text.replace(", or None if it", ", or null if it")) from error
 
 
-def answer_errors(app: FastAPI) -> None:
-    """Let an application answer all its errors as problem+json."""
-    app.exception_handler(RefusedError)(_refused)
-    app.exception_handler(HTTPException)(_http_error)
-
-
-async def _refused(request: Request, error: RefusedError) -> Response:
-    return Problem(error.status, error.detail, error.headers)
-
-
-async def _http_error(request: Request, error: HTTPException) -> Response:
-    place = {"path": shown(request.url.path), "method": request.method}
+def refused_by_routes(scope: Scope, error: HTTPException) -> RefusedError:
+    """Return the refusal of a request that no route answers."""
+    place = {"path": shown(scope["path"]), "method": scope["method"]}
     known = SENTENCES.get(error.status_code, "").format(**place)
-    return Problem(error.status_code, known or f"{error.detail}.".replace("..", "."), error.headers)
+    return RefusedError(error.status_code, known or f"{error.detail}.".replace("..", "."), error.headers)

@@ -1,6 +1,7 @@
 """The parts of a running service, from start to end: model, sessions, engine, and whether its kernels are compiled."""
 
 import asyncio
+import gc
 
 from thrifty.models.session import drive
 from thrifty.persistence.key_files import read_key
@@ -66,6 +67,8 @@ class Service:
 
     async def _warm(self) -> None:
         await asyncio.to_thread(warm, self.served)
+        gc.collect()
+        gc.freeze()  # what is here stays: going through all of it again would stop requests for a tenth of a second
         self.ready = True
 
 

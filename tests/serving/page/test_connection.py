@@ -23,6 +23,8 @@ def test_service_killed_in_the_middle_of_a_case(own_service, visit, models, hear
     seen.after(service.restart)
     assert seen.step() == "Step 3"
     assert seen.text("#notice") == "The connection is back."
+    seen.confirm()
+    assert seen.text("#notice") == ""  # it has been read by then
     seen.finish()
     session = models["adaptive"].session()
     stop = drive(session, lambda test: heart.X.iloc[N_FITTED][test])

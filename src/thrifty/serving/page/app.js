@@ -27,7 +27,8 @@ class App {
     this.example = running.example;
     try {
       this.#openCase(await this.server.see(running.id));
-    } catch {
+    } catch (problem) {
+      if (!problem.isGone) throw problem; // the case is still there, so another reload may find it
       sessionStorage.removeItem(RUNNING);
       this.#showStart();
     }

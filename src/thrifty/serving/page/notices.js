@@ -2,8 +2,6 @@
 
 import { h, newId } from "./dom.js";
 
-const BACK_SHOWN = 4000; // milliseconds
-
 /** Messages about the connection, at the top of the page. */
 export class Notices {
   #place;
@@ -26,12 +24,14 @@ export class Notices {
     this.#show("broken", h("p", {}, text), retry);
   }
 
-  /** Say that the server is reached again, for a moment. */
+  /** Say that the server is reached again. */
   back() {
     this.#show("back", h("p", {}, "The connection is back."));
-    setTimeout(() => {
-      if (this.#place.className === "back") this.#show("");
-    }, BACK_SHOWN);
+  }
+
+  /** Say nothing more about a connection that works. */
+  works() {
+    if (this.#place.className === "back") this.#show("");
   }
 
   #show(kind, ...children) {

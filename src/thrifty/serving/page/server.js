@@ -17,7 +17,7 @@ export class Problem extends Error {
   }
 }
 
-/** Requests to the service. `tell` has broken(wake), back() and askToken(), which talk to the person. */
+/** Requests to the service. `tell` has broken(wake), back(), works() and askToken(), which talk to the person. */
 export class Server {
   #tell;
   #token = sessionStorage.getItem("thrifty-token");
@@ -67,6 +67,7 @@ export class Server {
       const reply = await this.#attempt(method, path, body);
       if (reply) {
         if (failures) this.#tell.back();
+        else this.#tell.works();
         return reply;
       }
       await new Promise((wake) => {

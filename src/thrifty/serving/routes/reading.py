@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 from pydantic import ValidationError
+from starlette.requests import ClientDisconnect
 
 from thrifty.serving.bodies import Body
 from thrifty.serving.problems import RefusedError
@@ -15,11 +16,23 @@ AnyBody = TypeVar("AnyBody", bound=Body)
 
 async def body_of(request: Request, kind: type[AnyBody]) -> AnyBody:
     """Return the body of a request; raise RefusedError if it is not valid."""
-    content = await request.body()
+    content = await content_of(request)
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:
         raise refusal_of(error) from error
+
+
+async def content_of(request: Request) -> bytes:
+    """Return the body of a request as bytes; most bodies arrive in one part."""
+    message = await request.receive()
+    content: bytes = message.get("body", b"")
+    while message.get("more_body", False):
+        message = await request.receive()
+        content += message.get("body", b"")
+    if message["type"] == "http.disconnect":
+        raise ClientDisconnect
+    return content
 
 
 def refusal_of(error: ValidationError) -> RefusedError:

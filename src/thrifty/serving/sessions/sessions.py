@@ -4,6 +4,7 @@ import math
 import secrets
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Any
 
 from thrifty.serving.problems import RefusedError, refusing
@@ -30,7 +31,7 @@ class Sessions:
 
     def __init__(self, served: ServedModel, store: SessionStore, seconds: float):
         self._served, self._store, self._seconds = served, store, seconds
-        self._live: OrderedDict[str, LiveSession] = OrderedDict()
+        self._live: OrderedDict[str, tuple[Record, LiveSession]] = OrderedDict()
 
     def start(self, client: Client, cap: float | None, budget: float | None) -> tuple[str, bytes]:
         """Start a session; return its id, and its state as JSON."""
@@ -49,7 +50,7 @@ class Sessions:
                 f"there are too many sessions. End some with DELETE, or wait: the first expires in {wait} seconds.",
                 {"Retry-After": str(wait)},
             ) from None
-        self._keep(record.id, live)
+        self._keep(record, live)
         return record.id, live.state(record.id, record.expires)
 
     def state(self, client: Client, session_id: str) -> bytes:
@@ -62,22 +63,32 @@ class Sessions:
 
         The answer to the step before may be repeated: a client that did not get the reply may send it again.
         """
+        if (known := self._known(client, session_id, step)) is not None:
+            with suppress(RefusedError):  # the store may know more; if not, it is refused again
+                if (state := self._advanced(known, values)) is not None:
+                    return state
         record = self._record(client, session_id)
         if step == record.step - 1 and values == record.answers[-1]:
             return self._at(record).state(session_id, record.expires)
         self._refuse_other_step(record, step)
-        live = self._at(record)
+        state = self._advanced(record, values)
+        return self.answer(client, session_id, step, values) if state is None else state
+
+    def _advanced(self, record: Record, values: dict[str, Any]) -> bytes | None:
+        """Answer the present step of a record; return the state after it, or None if the store is not at this step."""
+        live, now = self._at(record), time.time()
         try:
             with refusing(409 if live.done else 422):
                 live.observe(values)
         except BaseException:
-            del self._live[session_id]  # it may have taken a part of the values; the record has not
+            del self._live[record.id]  # it may have taken a part of the values; the record has not
             raise
-        answered = record.answered(values, done=live.done, expires=time.time() + self._seconds)
-        if not self._store.advance(answered):  # another worker was faster
-            del self._live[session_id]
-            return self.answer(client, session_id, step, values)
-        return live.state(session_id, answered.expires)
+        answered = record.answered(values, done=live.done, expires=now + self._seconds)
+        if not self._store.advance(answered, now):  # another worker was faster
+            del self._live[record.id]
+            return None
+        self._keep(answered, live)
+        return live.state(record.id, answered.expires)
 
     def end(self, client: Client, session_id: str) -> None:
         """Remove a session."""
@@ -99,6 +110,13 @@ class Sessions:
             raise _unknown()
         return record
 
+    def _known(self, client: Client, session_id: str, step: int) -> Record | None:
+        """Return a session that this worker has served last, if it waits for a step; the store may know more."""
+        record = self._live[session_id][0] if session_id in self._live else None
+        if record is None or (record.client.owner, record.step) != (client.owner, step):
+            return None
+        return record
+
     def _refuse_other_step(self, record: Record, step: int) -> None:
         if step == record.step - 1:
             raise RefusedError(
@@ -115,17 +133,18 @@ class Sessions:
 
     def _at(self, record: Record) -> LiveSession:
         """Return the session of a record, after the answers of the record."""
-        live = self._live.get(record.id)
+        known = self._live.get(record.id)
+        live = None if known is None else known[1]
         if live is None or live.n_answers > record.step:
             live = LiveSession(self._served, record.cap, record.budget)
         for values in record.answers[live.n_answers :]:
             live.observe(values)
-        self._keep(record.id, live)
+        self._keep(record, live)
         return live
 
-    def _keep(self, session_id: str, live: LiveSession) -> None:
-        self._live[session_id] = live
-        self._live.move_to_end(session_id)
+    def _keep(self, record: Record, live: LiveSession) -> None:
+        self._live[record.id] = record, live
+        self._live.move_to_end(record.id)
         if len(self._live) > MAX_LIVE:
             self._live.popitem(last=False)
 

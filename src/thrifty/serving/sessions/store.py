@@ -17,11 +17,12 @@ from thrifty.serving.settings import Settings
 SECONDS_TO_WAIT = 10.0  # for a lock that another worker holds
 ALL = "*"  # the line of `counts` that counts the sessions of all clients
 IN_MEMORY = ":memory:"
-OURS = int.from_bytes(b"thr\x02")  # the application id of the files: three letters, and the version of the schema
+OURS = int.from_bytes(b"thr\x03")  # the application id of the files: three letters, and the version of the schema
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS sessions (
     id TEXT PRIMARY KEY, model TEXT, owner TEXT, client TEXT, cap REAL, budget REAL,
-    step INTEGER, answers TEXT, done INTEGER, expires REAL
+    step INTEGER, answers TEXT, -- JSON, a line for each step
+    done INTEGER, expires REAL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_expiry ON sessions (expires);
 CREATE INDEX IF NOT EXISTS ended ON sessions (client, expires) WHERE done = 1;
@@ -127,13 +128,15 @@ class SessionStore:
             return None
         client, cap, budget, answers, done, expires = found
         known = (session_id, model, Client(owner, client), cap, budget)
-        return Record(*known, tuple(json.loads(answers)), bool(done), expires)
+        return Record(*known, tuple(map(json.loads, answers.splitlines())), bool(done), expires)
 
-    def advance(self, record: Record) -> bool:
-        """Store a session after one more answer; return whether it was still at the step before."""
+    def advance(self, record: Record, now: float) -> bool:
+        """Store a session after one more answer; return whether it was there, at the step before."""
+        after = (record.step, _as_line(record.answers[-1]), record.done, record.expires)
         changed = self._database.execute(
-            "UPDATE sessions SET step = ?, answers = ?, done = ?, expires = ? WHERE id = ? AND step = ?",
-            (record.step, json.dumps(record.answers), record.done, record.expires, record.id, record.step - 1),
+            "UPDATE sessions SET step = ?, answers = answers || ?, done = ?, expires = ? "
+            "WHERE id = ? AND step = ? AND expires > ?",
+            (*after, record.id, record.step - 1, now),
         )
         return changed.rowcount == 1
 
@@ -176,8 +179,12 @@ def _private_file(path: str) -> str:
     return os.path.abspath(path)  # SQLite would take some words, such as ":memory:", for something else than a file
 
 
+def _as_line(values: dict[str, Any]) -> str:
+    return json.dumps(values) + "\n"
+
+
 def _line(record: Record) -> tuple[Any, ...]:
-    client, answers = record.client, json.dumps(record.answers)
+    client, answers = record.client, "".join(map(_as_line, record.answers))
     limits = (record.cap, record.budget)
     return (
         record.id,
