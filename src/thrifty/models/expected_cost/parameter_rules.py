@@ -51,8 +51,8 @@ def refuse_solver_of_host(estimator: Any) -> None:
     """Raise ValueError if the solver of an estimator cannot compute on a device."""
     if estimator.solver != "joint":
         raise ValueError(
-            f"{type(estimator).__name__}: solver is {estimator.solver!r}, which computes with NumPy, but X is on a device. "
-            'Pass solver="joint", or device="cpu".'
+            f"{type(estimator).__name__}: solver is {estimator.solver!r}, which computes with NumPy, but X is on a "
+            'device. Pass solver="joint", or device="cpu".'
         )
 
 
