@@ -60,6 +60,14 @@ def taken(values: Any, rows: np.ndarray) -> Any:
     return namespace_of(values).take(values, like(positions, values), axis=0)
 
 
+def part_of(X: Any, rows: Any, columns: Any) -> Any:
+    """Return a copy of the values of some rows in some columns, given by their positions."""
+    if isinstance(X, np.ndarray):
+        return X[np.ix_(rows, columns)]
+    xp = namespace_of(X)
+    return xp.take(xp.take(X, like(columns, X), axis=1), like(rows, X), axis=0)
+
+
 def concatenated(xp: Any, parts: list[Any], axis: int = 0) -> Any:
     """Return arrays joined along an axis; NumPy 1 has another name for this function."""
     join = xp.concat if hasattr(xp, "concat") else xp.concatenate
@@ -91,7 +99,7 @@ def with_larger_diagonal(matrix: Any, added: Any) -> Any:
         matrix[np.diag_indices(len(matrix))] += added
         return matrix
     xp = namespace_of(matrix)
-    return matrix + xp.eye(matrix.shape[0], dtype=matrix.dtype, **_place_of(matrix)) * added
+    return matrix + xp.eye(matrix.shape[0], dtype=matrix.dtype, **place_of(matrix)) * added
 
 
 class Selection:
@@ -136,11 +144,11 @@ class Selection:
         """
         xp = namespace_of(entries)
         shape = (*entries.shape[:-1], self.marks.shape[0])
-        zeros = xp.zeros(shape, dtype=entries.dtype, **_place_of(entries))
+        zeros = xp.zeros(shape, dtype=entries.dtype, **place_of(entries))
         return xp.where(self.marks, xp.take(entries, self._rank, axis=entries.ndim - 1), zeros) if self.size else zeros
 
 
-def _place_of(array: Any) -> dict[str, Any]:
+def place_of(array: Any) -> dict[str, Any]:
     """Return the argument that makes a new array on the device of another one."""
     return {} if isinstance(array, np.ndarray) else {"device": _compat().device(array)}
 

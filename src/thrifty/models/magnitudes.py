@@ -34,7 +34,7 @@ def refuse_extreme(values: np.ndarray, what: str, owner: str, remedy: str = "Sca
 
 def largest_sizes(rows: Any) -> np.ndarray:
     """Return the largest absolute value of each column of a block of rows; NaN for a column without values."""
-    return _largest_sizes(rows.X) if len(rows.X) else np.full(rows.X.shape[1], np.nan)
+    return _largest_sizes(rows.X) if len(rows) else np.full(rows.X.shape[1], np.nan)
 
 
 def _largest_sizes(X: Any) -> np.ndarray:

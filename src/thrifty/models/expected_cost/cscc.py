@@ -70,7 +70,7 @@ class CSCCRegressor(ExpectedCostEstimator, BudgetedRegressor):
         Whether to show a progress bar.
     device : str or None, default=None
         Where the fit computes. None: where X is, so that arrays of PyTorch or CuPy stay on their device. "cpu": in this
-        process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page about GPUs.
+        process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page about scaling.
     random_state : int, RandomState instance or None, default=None
         Determines which rows are held out. Nothing else is random.
 
@@ -224,7 +224,7 @@ class CSCCClassifier(TwoClassCascade):
         Whether to show a progress bar.
     device : str or None, default=None
         Where the fit computes. None: where X is, so that arrays of PyTorch or CuPy stay on their device. "cpu": in this
-        process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page about GPUs.
+        process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page about scaling.
     random_state : int, RandomState instance or None, default=None
         Determines which rows are held out. Nothing else is random.
 

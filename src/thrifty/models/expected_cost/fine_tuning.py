@@ -31,13 +31,14 @@ from thrifty.arrays import (
     like,
     namespace_of,
     number,
+    part_of,
     to_host,
     with_larger_diagonal,
 )
 from thrifty.models.expected_cost.joint_solver import solve_jointly
 from thrifty.models.expected_cost.leaves import fit_leaves
 from thrifty.models.expected_cost.objective import Objective
-from thrifty.models.expected_cost.products import part_of, scores_of
+from thrifty.models.expected_cost.products import scores_of
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.traversal import Traversal
 from thrifty.models.expected_cost.tree_parameters import Parameters

@@ -180,7 +180,7 @@ class _Variables:
         xp, (K, m, d) = namespace_of(parameters.weights), parameters.weights.shape
         self._base = parameters
         weighed = (parameters.squares() > 0) & free[:, None]
-        routing = free & like(objective.topology.inner, free)
+        routing = free & objective.topology.inner_like(free)
         self._kinds = [
             Selection(xp.broadcast_to(weighed[:, None, :], (K, m, d))),
             Selection(xp.broadcast_to(free[:, None], (K, m))),

@@ -47,6 +47,15 @@ def refuse_bad_parameters(estimator: Any) -> None:
         )
 
 
+def refuse_solver_of_host(estimator: Any) -> None:
+    """Raise ValueError if the solver of an estimator cannot compute on a device."""
+    if estimator.solver != "joint":
+        raise ValueError(
+            f"{type(estimator).__name__}: solver is {estimator.solver!r}, which computes with NumPy, but X is on a "
+            'device. Pass solver="joint", or device="cpu".'
+        )
+
+
 def uses_validation_rows(estimator: Any) -> bool:
     """Tell whether an estimator scores validation rows: for early stopping, or to choose the structure of its tree."""
     return bool(estimator.early_stopping) or estimator.structure != "full"

@@ -6,12 +6,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import is_classifier
 
-from thrifty.arrays import host_dtype, moved, namespace_of, to_host
+from thrifty.arrays import host_dtype, is_device_array, moved, namespace_of, to_host
 from thrifty.costs import CostModel, Ledger
 from thrifty.models.expected_cost.design import Design
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.parameter_rules import (
     refuse_huge_tree,
+    refuse_solver_of_host,
     refuse_unused_validation,
     uses_validation_rows,
 )
@@ -137,6 +138,8 @@ def pose(estimator: Any, rows: Rows, validation: Any) -> Problem:
         _refuse_missing_classes(estimator, targets)
     values, cost_model = map_features(estimator, rows)
     values = moved(values, estimator.device, type(estimator).__name__)
+    if is_device_array(values):
+        refuse_solver_of_host(estimator)
     refuse_huge_tree(estimator, estimator._n_nodes(), cost_model.n_features, targets.shape[1])
     design = estimator._design(cost_model)
     prices, classification = Ledger(cost_model).prices, is_classifier(estimator)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.arrays import cast, is_device_array, like, namespace_of
+from thrifty.arrays import cast, is_device_array, like, namespace_of, part_of
 
 N_PARTS, SMALLEST_PART = 64, 1024  # on a device the rows of a product are divided, so that all of its units have work
 
@@ -34,14 +34,6 @@ def column_slopes(by_score: Any, X: Any) -> Any:
     if is_device_array(X):
         return cast(_sum_of_parts(namespace_of(X), cast(by_score.T, X.dtype), X), by_score.dtype)
     return product(cast(by_score.T, X.dtype), X)
-
-
-def part_of(X: Any, rows: Any, columns: Any) -> Any:
-    """Return a copy of the values of some rows in some columns, given by their positions."""
-    if isinstance(X, np.ndarray):
-        return X[np.ix_(rows, columns)]
-    xp = namespace_of(X)
-    return xp.take(xp.take(X, like(columns, X), axis=1), rows, axis=0)
 
 
 def columns_of(X: Any, rows: Any, columns: Any) -> Any:

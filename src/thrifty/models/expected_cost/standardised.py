@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thrifty.arrays import cast, host_dtype, is_device_array, largest_size, like, namespace_of, to_host
-from thrifty.models.expected_cost.products import part_of
+from thrifty.arrays import cast, host_dtype, is_device_array, largest_size, like, namespace_of, part_of, to_host
+from thrifty.kernels.moments_arrays import DEVICE_BLOCK_ROWS, present_totals, row_slices
 from thrifty.models.least_squares.moments import FilledRows
 
 BLOCK_ROWS = 4096  # rows that are read or copied at a time
-DEVICE_BLOCK_ROWS = 2**18  # the same on a device, where small blocks would be slow
 MISSING = np.pi  # replaces NaN in the sums by which rows and columns are sorted
 SAME = 1e-9  # largest difference of the values of two columns that count as copies
 CONSTANT = 1e-10  # a column counts as constant if its standard deviation, relative to its mean, is not larger
@@ -130,12 +129,7 @@ def _filled(X: Any, count: np.ndarray) -> tuple[Any, np.ndarray]:
     if not is_device_array(X):
         data = FilledRows(X, np.empty((len(X), 0)), count)
         return data.X, data.fill
-    xp, sums, present = namespace_of(X), np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for part in _parts(X):
-        missing, weight = xp.isnan(X[part, :]), like(count[part], X)
-        values = cast(xp.where(missing, xp.zeros_like(X[part, :]), X[part, :]), weight.dtype)
-        sums += to_host(weight @ values)
-        present += to_host(weight @ cast(~missing, weight.dtype))
+    xp, (present, sums) = namespace_of(X), present_totals(X, count)
     means = np.divide(sums, present, out=np.zeros_like(sums), where=present > 0)
     for part in _parts(X):
         X[part, :] = xp.where(xp.isnan(X[part, :]), like(means.astype(host_dtype(X)), X), X[part, :])
@@ -219,10 +213,8 @@ def _are_equal(X: Any, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _parts(X: Any) -> Iterator[slice]:
-    """Yield slices of blocks of rows."""
-    size = DEVICE_BLOCK_ROWS if is_device_array(X) else BLOCK_ROWS
-    for first in range(0, X.shape[0], size):
-        yield slice(first, min(first + size, X.shape[0]))
+    """Yield slices of blocks of rows; on a device they are large, because small ones would be slow."""
+    return row_slices(X.shape[0], DEVICE_BLOCK_ROWS if is_device_array(X) else BLOCK_ROWS)
 
 
 def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
@@ -240,7 +232,7 @@ def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
 def _gather(X: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
     """Return X[rows][:, columns], in this process gathered in blocks to limit the memory in use."""
     if is_device_array(X):
-        return part_of(X, like(rows, X), columns)
+        return part_of(X, rows, columns)
     gathered = np.empty((len(rows), len(columns)), dtype=X.dtype)
     for part in _parts(rows):
         gathered[part] = X[rows[part]][:, columns]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.arrays import like
+from thrifty.arrays import like, namespace_of
 from thrifty.kernels.soft_tree_arrays import LevelTree, level_tree
 from thrifty.models.linear_nodes.tree import END, ancestry
 
@@ -93,6 +93,14 @@ class Topology:
         if place not in self._level_trees:
             self._level_trees[place] = level_tree(self.upper, self.lower, self.depth, lambda each: like(each, model))
         return self._level_trees[place]
+
+    def inner_like(self, model: Any) -> Any:
+        """Return `inner` as an array of the library and on the device of `model`, where it stays."""
+        if isinstance(model, np.ndarray):
+            return self.inner
+        tree = self.by_level(model)
+        inner = tree.inner[:, 0]
+        return inner if tree.number is None else namespace_of(model).take(inner, tree.number)
 
     def keep(self, kept: np.ndarray) -> "Topology":
         """Return the tree of the nodes marked in `kept`; sides that led to other nodes become terminal elements.

@@ -17,15 +17,18 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import is_classifier
 
+from thrifty.arrays import enough_memory, refuse_bad_device
 from thrifty.costs import CostModel, Ledger
 from thrifty.models.greedy.guarantee import is_guaranteed
 from thrifty.models.greedy.tree_growth import GrownNode, Rules, grow
+from thrifty.models.homes import Home
 from thrifty.models.least_squares.moments import FilledRows
-from thrifty.models.least_squares.node_rows import row_block
+from thrifty.models.least_squares.node_rows import bytes_on_device, row_block
 from thrifty.models.linear_nodes.estimator import TreeEstimator
 from thrifty.models.linear_nodes.mapped_features import node_features
 from thrifty.models.linear_nodes.tree import LinearTree
 from thrifty.models.parameters import is_flag, is_number, is_whole
+from thrifty.models.rows import Encoder, Rows
 from thrifty.models.session import Feature
 from thrifty.models.task_bases import BudgetedClassifier, BudgetedRegressor
 from thrifty.stored import FeatureId, ListOf, Number, OrNone, Structure, TupleOf, Whole, stored
@@ -91,6 +94,8 @@ class NodeReport:
 class _ASTC(TreeEstimator):
     """ASTC for any targets."""
 
+    _follows_device = True
+
     def __init__(
         self,
         *,
@@ -104,6 +109,7 @@ class _ASTC(TreeEstimator):
         min_samples_leaf: float = 20,
         compute_guarantee: bool = False,
         feature_map: Any = None,
+        device: str | None = None,
         random_state: Any = None,
     ):
         self.costs = costs
@@ -116,6 +122,7 @@ class _ASTC(TreeEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.compute_guarantee = compute_guarantee
         self.feature_map = feature_map
+        self.device = device
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
@@ -124,7 +131,8 @@ class _ASTC(TreeEstimator):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            Training rows. NaN means that a value is unavailable; it is replaced by the mean of its column.
+            Training rows. NaN means that a value is unavailable; it is replaced by the mean of its column. It may be an
+            array of PyTorch or CuPy.
         y : array-like of shape (n,)
             Targets or classes; for ranking, the relevance of each document.
         sample_weight : array-like of shape (n,), default=None
@@ -139,20 +147,22 @@ class _ASTC(TreeEstimator):
             The fitted estimator.
         """
         _refuse_bad_parameters(self)
-        data, costs = self._training_data(X, y, sample_weight, qid)
-        grown = grow(data, costs, growth_rules(self, costs), is_classifier(self))
+        rows, encoder, costs = self._training_rows(X, y, sample_weight, qid)
+        with enough_memory(type(self).__name__, lambda: rows.sum(bytes_on_device)):
+            data = FilledRows.at(rows.map(row_block, encoder, self.device, type(self).__name__), self.fit_intercept)
+            grown = grow(data, costs, growth_rules(self, costs), is_classifier(self))
         prior = data.prior(is_classifier(self))
         self.tree_ = LinearTree([node.linear for node in grown], prior, costs, data.fill)
         ids = self._feature_ids() if self.feature_map is None else range(costs.n_features)
         self.nodes_ = [_report(k, node, self.tree_, ids) for k, node in enumerate(grown)]
         return self
 
-    def _training_data(self, X: Any, y: Any, sample_weight: Any, qid: Any) -> tuple[FilledRows, CostModel]:
-        """Return the rows with the features that nodes are linear in, and the costs of these features."""
+    def _training_rows(self, X: Any, y: Any, sample_weight: Any, qid: Any) -> tuple[Home[Rows], Encoder, CostModel]:
+        """Return the rows with the features that nodes are linear in, what encodes y, and the costs of the features."""
         rows = self._located(X, y, sample_weight, qid)
         encoder = self._encoder(rows)
         rows, costs = node_features(self, rows)
-        return FilledRows.at(rows.map(row_block, encoder), centred=self.fit_intercept), costs
+        return rows, encoder, costs
 
 
 def growth_rules(model: _ASTC, costs: CostModel) -> Rules:
@@ -197,6 +207,7 @@ def _refuse_bad_parameters(model: _ASTC) -> None:
     for name, minimum in (("min_gain", 0), ("min_samples_leaf", 1)):
         value = getattr(model, name)
         refuse_unless(is_number(value, minimum), name, value, f"a number of at least {minimum}")
+    refuse_bad_device(model.device, type(model).__name__)
     if model.node_budget is not None:
         _refuse_bad_node_budget(model)
 
@@ -250,6 +261,10 @@ class ASTCRegressor(_ASTC, BudgetedRegressor):
         `BoostedFeatureMap`: nodes are linear in the outputs of its trees, as the conclusion of the paper suggests. A
         tree costs what the features that it reads cost, plus its evaluation if the map has evaluation costs. A forest
         that is not fitted is fitted on the training rows.
+    device : str or None, default=None
+        Where sums over the rows are computed. None: where X is, so that arrays of PyTorch or CuPy stay on their device.
+        "cpu": in this process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page
+        about scaling.
     random_state : int, RandomState instance or None, default=None
         Not used, because growing the tree is deterministic. It exists for consistency with other estimators.
 
@@ -329,6 +344,10 @@ class ASTCClassifier(_ASTC, BudgetedClassifier):
         `BoostedFeatureMap`: nodes are linear in the outputs of its trees, as the conclusion of the paper suggests. A
         tree costs what the features that it reads cost, plus its evaluation if the map has evaluation costs. A forest
         that is not fitted is fitted on the training rows.
+    device : str or None, default=None
+        Where sums over the rows are computed. None: where X is, so that arrays of PyTorch or CuPy stay on their device.
+        "cpu": in this process. "cuda" or the name of another device of PyTorch: there; X moves to it. See the page
+        about scaling.
     random_state : int, RandomState instance or None, default=None
         Not used, because growing the tree is deterministic. It exists for consistency with other estimators.
 

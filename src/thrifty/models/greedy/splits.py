@@ -3,7 +3,10 @@
 import numpy as np
 from scipy.special import expit
 
+from thrifty.arrays import cast, is_device_array, namespace_of, part_of, to_host
+from thrifty.kernels.dot import LANES
 from thrifty.kernels.linear_tree import project_rows
+from thrifty.kernels.moments_arrays import dot_of_lines
 from thrifty.kernels.threads import over_rows
 from thrifty.models.greedy.order_statistics import OrderStatistics
 from thrifty.models.homes import Home
@@ -27,6 +30,9 @@ def _projected(
     block: RowBlock, members: Members, features: np.ndarray, weights: np.ndarray, intercept: float
 ) -> np.ndarray:
     X, rows, out = block.X, members.rows, np.empty(len(members.rows))
+    if is_device_array(X):
+        held = cast(part_of(X, rows, features.astype(np.int64)), namespace_of(X).float64)
+        return intercept + to_host(dot_of_lines(held, weights, LANES))
     over_rows(lambda first, last: project_rows(X, rows, first, last, features, weights, intercept, out), len(out))
     return out
 

@@ -1,6 +1,7 @@
 """The rows at a node, and every sum over them that least squares needs.
 
 All functions here are functions of one block of rows; `thrifty.models.homes` adds what they return over the blocks.
+X may be on a device. It then stays there, and the sums are computed there (`kernels.moments_arrays`).
 In the comments, w is the weight of a row, x its features, y its targets and o the origin.
 """
 
@@ -9,7 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thrifty.arrays import cast, host_dtype, is_device_array, like, moved, namespace_of, part_of, to_host
+from thrifty.kernels import moments_arrays
 from thrifty.kernels.moments import gather, products, squares
+from thrifty.kernels.moments_arrays import DEVICE_BLOCK_ROWS
 from thrifty.kernels.threads import over_rows
 from thrifty.models.rows import Encoder, Rows
 
@@ -29,13 +33,14 @@ class RowBlock:
 
     Attributes
     ----------
-    X : ndarray of shape (n, n_features)
+    X : array of shape (n, n_features)
+        It may be on a device; everything else is in NumPy arrays.
     targets : ndarray of shape (n, n_targets)
     count : ndarray of shape (n,)
         How often each row counts.
     """
 
-    X: np.ndarray
+    X: Any
     targets: np.ndarray
     count: np.ndarray
 
@@ -82,32 +87,42 @@ class Sums(NamedTuple):
     target_squares: np.ndarray
 
 
-def row_block(rows: Rows, encoder: Encoder) -> RowBlock:
-    """Return a block of training rows with encoded targets."""
-    return RowBlock(rows.X, encoder(rows.y), rows.weight)
+def row_block(rows: Rows, encoder: Encoder, device: str | None = None, owner: str = "") -> RowBlock:
+    """Return a block of training rows with encoded targets, X on a device if one is given; messages name `owner`."""
+    return RowBlock(moved(rows.X, device, owner), encoder(rows.y), rows.weight)
+
+
+def bytes_on_device(rows: Rows) -> int:
+    """Return about how many bytes of a device sums over these rows need: X, X without missing values, some blocks."""
+    n_rows, n_columns = rows.X.shape
+    return n_columns * (2 * n_rows * host_dtype(rows.X).itemsize + 3 * 8 * min(n_rows, DEVICE_BLOCK_ROWS))
 
 
 def all_members(block: RowBlock) -> Members:
     """Return all rows of a block."""
-    return Members(np.arange(len(block.X)), block.count)
+    return Members(np.arange(block.X.shape[0]), block.count)
 
 
 def totals(block: RowBlock) -> tuple[int, float, np.ndarray, np.ndarray]:
     """Return the number of rows, their weight, and the weighted sums of features and targets."""
     X, targets, count = block.X, block.targets, block.count
-    sums = _products(X, np.arange(len(X)), np.zeros(X.shape[1]), count[:, None])[0]
-    return len(X), count.sum(), sums, count @ targets
+    sums = _products(X, np.arange(len(count)), np.zeros(X.shape[1]), count[:, None])[0]
+    return len(count), count.sum(), sums, count @ targets
 
 
 def present_totals(block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
     """Return, for each feature, the weight of the rows that have a value, and the weighted sum of the values."""
+    if is_device_array(block.X):
+        return moments_arrays.present_totals(block.X, block.count)
     missing = np.isnan(block.X)
     return block.count @ ~missing, block.count @ np.where(missing, 0.0, block.X)
 
 
 def filled(block: RowBlock, fill: np.ndarray) -> RowBlock:
     """Return a copy of a block in which `fill` replaces NaN."""
-    return replace(block, X=np.where(np.isnan(block.X), fill, block.X))
+    xp = namespace_of(block.X)
+    fill = like(fill, block.X)
+    return replace(block, X=xp.where(xp.isnan(block.X), fill, cast(block.X, fill.dtype)))
 
 
 def sums_by_passes(block: RowBlock, members: Members, origin: PerColumn) -> Sums:
@@ -127,6 +142,8 @@ def sums_by_passes(block: RowBlock, members: Members, origin: PerColumn) -> Sums
 
 def gram_columns(block: RowBlock, members: Members, origin: PerColumn, features: list[int]) -> np.ndarray:
     """Return Σ w (x - o) (x_f - o_f) for some features f, of shape (len(features), n_features)."""
+    if is_device_array(block.X):
+        return moments_arrays.gram_columns(block.X, members.rows, origin.features, members.weight, features)
     factors = members.weight[:, None] * (block.X[members.rows[:, None], features] - origin.features[features])
     return _products(block.X, members.rows, origin.features, factors)
 
@@ -136,6 +153,9 @@ def full_product(block: RowBlock, members: Members, origin: PerColumn) -> np.nda
     X, rows, d = block.X, members.rows, block.X.shape[1]
     width = d + 1 + block.targets.shape[1]
     scale = np.sqrt(members.weight)
+    if is_device_array(X):
+        others = scale[:, None] * np.column_stack([np.ones(len(rows)), block.targets[rows] - origin.targets])
+        return moments_arrays.full_product(X, rows, origin.features, scale, others)
     gram = np.zeros((width, width))
     buffer = np.empty((min(BLOCK_ROWS, len(rows)), width))
     for first in range(0, len(rows), BLOCK_ROWS):
@@ -156,7 +176,7 @@ def weighted_rows(block: RowBlock, members: Members, origin: PerColumn) -> tuple
 
 def ranges(block: RowBlock, members: Members, features: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Return the smallest and the largest value of some features and targets, (2, n), or an empty range of no rows."""
-    columns = [block.X[:, f] for f in features] + [block.targets[:, t] for t in targets]
+    columns = [to_host(block.X[:, int(f)]) for f in features] + [block.targets[:, t] for t in targets]
     found = np.array([[np.inf], [-np.inf]]).repeat(len(columns), axis=1)
     if len(members.rows):
         for column, line in zip(columns, found.T, strict=True):
@@ -175,7 +195,12 @@ def rows_at(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return some features of some members, their targets, weights, and probabilities of being at the node."""
     rows, weight = members.rows[positions], members.weight[positions]
-    return block.X[rows[:, None], features].astype(float), block.targets[rows], weight, weight / block.count[rows]
+    return (
+        to_host(part_of(block.X, rows, np.array(features, dtype=int))).astype(float),
+        block.targets[rows],
+        weight,
+        weight / block.count[rows],
+    )
 
 
 def _gather(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, scale: np.ndarray, out: np.ndarray) -> None:
@@ -185,11 +210,15 @@ def _gather(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, scale: np.ndarra
 
 def _products(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """Return factors' (X[rows] - shift), of shape (n_factors, n_features)."""
+    if is_device_array(X):
+        return moments_arrays.products(X, rows, shift, factors)
     return _sum_over_threads(products, X, rows, shift, factors, (factors.shape[1], X.shape[1]))
 
 
 def _squares(X: np.ndarray, rows: np.ndarray, shift: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the weighted sums of (X[rows] - shift)**2 over the rows."""
+    if is_device_array(X):
+        return moments_arrays.squares(X, rows, shift, weight)
     return _sum_over_threads(squares, X, rows, shift, weight, (X.shape[1],))
 
 
