@@ -301,7 +301,7 @@ def position_among(weights: np.ndarray, cost_weight: float) -> tuple[int, float]
         return NOTHING, 0.0
     if cost_weight == 0:
         return len(weights) - 2, EVERYTHING
-    column = min(np.count_nonzero(weights >= cost_weight), len(weights) - 1) - 1
+    column = min(int(np.count_nonzero(weights >= cost_weight)), len(weights) - 1) - 1
     high, low = weights[column].item(), weights[column + 1].item()
     if low > 0:
         return column, math.log(high / cost_weight) / math.log(high / low)

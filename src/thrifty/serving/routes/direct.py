@@ -18,7 +18,8 @@ class DirectRoute(APIRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["method"] not in self.methods:
-            raise HTTPException(405, headers={"Allow": ", ".join(sorted(self.methods))})
+        methods = self.methods or set()
+        if scope["method"] not in methods:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(methods))})
         response = await self.endpoint(Request(scope, receive), **scope["path_params"])
         await response(scope, receive, send)
