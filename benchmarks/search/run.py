@@ -2,8 +2,8 @@
 
     python benchmarks/search/run.py heart 0 900 0.15 0.4
 
-The third argument is a limit in seconds of CPU time, after which the process is ended. The run uses whichever version of
-thrifty is on the path, so that versions can be compared. The rows of a split are the same for every version.
+The third argument is a limit in seconds of CPU time, after which the process is ended. The run uses whichever version
+of thrifty is on the path, so that versions can be compared. The rows of a split are the same for every version.
 """
 
 import json
