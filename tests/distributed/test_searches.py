@@ -80,9 +80,9 @@ def test_arrays_with_empty_chunks(client, mixed):
 
 def test_what_cannot_be_searched_there(client, mixed):
     X, y = far(*mixed)
-    with pytest.raises(ValueError, match="AttentiveClassifier cannot be fitted on all rows there.*astc"):
+    with pytest.raises(ValueError, match=r"AttentiveClassifier cannot be fitted on all rows there.*astc"):
         BudgetSearchCV(AttentiveClassifier()).fit(X, y)
-    with pytest.raises(ValueError, match="method 'attentive' cannot be fitted on all rows there.*astc"):
+    with pytest.raises(ValueError, match=r"method 'attentive' cannot be fitted on all rows there.*astc"):
         BudgetSearchCV(["astc", "attentive"]).fit(X, y)
     for name in ("qid", "groups"):
         with pytest.raises(ValueError, match=f"{name} is not supported there"):
@@ -98,6 +98,7 @@ def test_errors_name_the_partition(client, mixed):
     target = dd.from_delayed([dask.delayed(pd.Series(each)) for each in (y[:500], y[500:1000], y[1000:])])
     with pytest.raises(ValueError, match="partition 1: X lacks column 'b'"):
         BudgetSearchCV("astc").fit(bad, target)
+    short = dd.from_delayed([dask.delayed(pd.Series(each)) for each in (y[:500], y[501:1000], y[:500])])
+    good = dd.from_delayed([dask.delayed(X[:500])] * 3, meta=X.iloc[:0])
     with pytest.raises(ValueError, match="partition 1: y has 499 entries"):
-        short = [dask.delayed(pd.Series(each)) for each in (y[:500], y[501:1000], y[1000:])]
-        BudgetSearchCV("astc").fit(dd.from_delayed(parts[:1] * 3, meta=X.iloc[:0]), dd.from_delayed(short))
+        BudgetSearchCV("astc").fit(good, short)
