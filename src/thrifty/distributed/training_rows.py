@@ -21,7 +21,11 @@ from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.rows import Rows, checked_queries
 from thrifty.models.training_record import Training, fingerprint
 
-FITTED = ("ASTCClassifier", "ASTCRegressor", "CostWeightedL1Classifier", "CostWeightedL1Regressor")
+FITTED = tuple(
+    f"{family}{task}"
+    for family in ("ASTC", "CostWeightedL1", "CSCC", "CSTC", "Cronus")
+    for task in ("Classifier", "Regressor")
+)
 
 
 def cannot_fit(owner: str) -> str:

@@ -139,7 +139,7 @@ def _training_rows(block: CanonicalRows, total: float, class_weights: np.ndarray
     """Return the rows of the objective, given the weight of all rows and the weights of the classes."""
     X, weight = block.X, block.count / total
     loss_weight = _loss_weight(block.targets, weight, class_weights)
-    return TrainingRows(X, *(like(each, X) for each in (block.targets, weight, loss_weight)), block.keys)
+    return TrainingRows(X, like(block.targets, X), like(weight, X), like(loss_weight, X), block.keys)
 
 
 def _loss_weight(targets: np.ndarray, weight: np.ndarray, class_weights: np.ndarray | None) -> np.ndarray:

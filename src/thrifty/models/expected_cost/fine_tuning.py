@@ -43,7 +43,7 @@ from thrifty.models.expected_cost.row_blocks import TrainingRows, reach_at, rows
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.traversal import SoftRows, Traversal
 from thrifty.models.expected_cost.tree_parameters import Parameters
-from thrifty.models.homes import Home, PerBlock
+from thrifty.models.homes import Home, evenly_spaced
 from thrifty.models.least_squares.calibration import ENOUGH_ROWS, fit_log_odds, leave_one_out
 
 SMALLEST_REACH = 1e-6  # rows that reach a node with a smaller probability are left out of its fit
@@ -164,9 +164,7 @@ def _mean_loss(answer: Answer, objective: Objective, reach: Home[Any]) -> float:
     place = single.place
     weights, n_scores = answer.own_weights[None, ...], answer.intercepts.shape[0]
     node = Parameters(weights, answer.intercepts[None, :], np.zeros(1), np.ones((1, n_scores))).placed(place)
-    no_price = like(np.zeros(1), place), like(np.zeros((1, 2)), place)
-    loss = single.loss(node, single.traverse(node), *no_price)
-    return number(loss) / max(number(single.loss_totals[0]), TINY)
+    return number(single.loss(node)) / max(number(single.loss_totals[0]), TINY)
 
 
 def _variance_shares(answer: Answer, objective: Objective, reach: Home[Any]) -> np.ndarray:
@@ -271,11 +269,7 @@ def as_log_odds(answer: Answer, objective: Objective, reach: Home[Any], n_rows: 
     Answer
     """
     rows = objective.rows.beside(reach).beside(left_out_scores(answer, objective, reach))
-    ends = np.cumsum(rows.collect(_n_likely))
-    chosen = np.linspace(0, ends[-1] - 1, min(ends[-1], ENOUGH_ROWS)).astype(int)
-    starts = np.append(0, ends[:-1])
-    positions = [part - start for part, start in zip(np.split(chosen, np.searchsorted(chosen, ends[:-1])), starts, strict=True)]
-    parts = rows.collect(_scored, PerBlock(positions))
+    parts = rows.collect(_scored, evenly_spaced(rows.collect(_n_likely), ENOUGH_ROWS))
     scores, targets, weight = map(np.concatenate, zip(*parts, strict=True))
     weight = n_rows * weight
     slope, offsets = fit_log_odds(scores, targets, weight)
@@ -311,9 +305,7 @@ def left_out_scores(answer: Answer, objective: Objective, reach: Home[Any]) -> H
     return rows.map(_left_out, columns, answer.own_weights, answer.intercepts, inverse)
 
 
-def _left_out(
-    rows: TrainingRows, reach: Any, columns: np.ndarray, weights: Any, intercepts: Any, inverse: Any
-) -> Any:
+def _left_out(rows: TrainingRows, reach: Any, columns: np.ndarray, weights: Any, intercepts: Any, inverse: Any) -> Any:
     """Return the leave-one-out scores of a block given the inverse matrix of its moments, or plain scores if None."""
     xp, likely = namespace_of(reach), likely_rows(reach)
     values = cast(part_of(rows.X, likely.positions, columns), weights.dtype)

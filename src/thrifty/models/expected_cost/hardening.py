@@ -25,8 +25,8 @@ from thrifty.models.expected_cost.fine_tuning import (
     shrink_to_parent,
 )
 from thrifty.models.expected_cost.objective import Objective
-from thrifty.models.expected_cost.row_blocks import reach_at
 from thrifty.models.expected_cost.routes import Route, learned_routes, needed_routes, reachable_nodes
+from thrifty.models.expected_cost.row_blocks import reach_at
 from thrifty.models.expected_cost.standardised import Scales
 from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.linear_nodes.tree import END, LinearNode

@@ -26,7 +26,9 @@ from thrifty.models.expected_cost.row_blocks import (
     TrainingRows,
     loss_of,
     loss_totals,
-    masses,
+    masses_at,
+    masses_of,
+    passed,
     slopes_at_zero,
     slopes_of,
     target_squares,
@@ -54,6 +56,13 @@ class Auxiliaries(NamedTuple):
 
     unit_norms: Any
     weight_norms: Any
+
+
+class Masses(NamedTuple):
+    """Weighted means over the rows of the probabilities to reach nodes (K,) and to leave at their sides (K, 2)."""
+
+    mass: Any
+    exit_mass: Any
 
 
 class Evaluation(NamedTuple):
@@ -87,13 +96,11 @@ class ScoreGradient(NamedTuple):
 
 
 class _Penalties(NamedTuple):
-    """The l1 norm and the relaxed cost, with the derivatives that are described at `Bound`."""
+    """The l1 norm, the relaxed cost, and the curvature (K, d) of both with respect to the weights."""
 
     l1: Any
     cost: Any
     curvature: Any
-    node_price: Any
-    exit_price: Any
 
     def added_to(self, loss: Any) -> Any:
         """Return the objective, given the expected loss."""
@@ -190,60 +197,82 @@ class Objective:
             soft = self.rows.map(traversed, self.tree, parameters)
         else:
             soft = Here(self.tree.descend(self.rows.block, parameters, scores))
-        return Traversal(soft, *soft.sum(masses))
+        return Traversal(soft, *soft.sum(masses_at))
+
+    def masses(self, parameters: Parameters) -> Masses:
+        """Return the masses of nodes and terminal elements."""
+        return Masses(*self.rows.sum(masses_of, self.tree, parameters))
 
     def value(self, parameters: Parameters) -> float:
         """Return the objective."""
-        soft = self.traverse(parameters)
-        penalties = self._penalties(parameters, soft, None)
-        return number(penalties.added_to(self.loss(parameters, soft, penalties.node_price, penalties.exit_price)))
+        loss, mass, exit_mass = self.rows.sum(loss_of, self.tree, parameters, *self.penalty.no_prices)
+        penalties = self._penalties(parameters, Masses(mass, exit_mass), self.auxiliaries(parameters, mass), None)
+        return number(penalties.added_to(loss))
 
-    def loss(self, parameters: Parameters, soft: Traversal, node_price: Any, exit_price: Any) -> Any:
-        """Return the expected loss; for the prices see `SoftTree.ascend`."""
-        return self.rows.beside(soft.rows).sum(loss_of, self.tree, parameters, node_price, exit_price)
+    def loss(self, parameters: Parameters) -> Any:
+        """Return the expected loss."""
+        return self.rows.sum(loss_of, self.tree, parameters, *self.penalty.no_prices)[0]
 
     # Backward: derivatives
 
     def evaluate(self, parameters: Parameters, auxiliaries: Auxiliaries | None = None) -> Evaluation:
-        """Return value and gradient of the objective or, for fixed `auxiliaries`, of its upper bound (Lemma 1)."""
-        xp, soft = namespace_of(parameters.weights), self.traverse(parameters)
-        penalties = self._penalties(parameters, soft, auxiliaries)
-        loss, by_weights, by_intercepts, by_threshold = self.rows.beside(soft.rows).sum(
-            slopes_of, self.tree, parameters, penalties.node_price, penalties.exit_price
-        )
+        """Return value and gradient of the objective or, for fixed `auxiliaries`, of its upper bound (Lemma 1).
+
+        The derivatives by the scores depend on prices. If these are known before the masses are, one pass over the
+        rows is enough; otherwise the second pass continues with what the first one has left beside the rows.
+        """
+        xp, squares, tree = namespace_of(parameters.weights), parameters.squares(), self.tree
+        prices = None
+        if auxiliaries is not None:
+            prices = self.penalty.prices(squares, None, auxiliaries.unit_norms)
+        if auxiliaries is not None and prices is not None:
+            weighted = self._weighted(prices)
+            mass, exit_mass, *sums = self.rows.sum(passed, tree, parameters, *weighted)
+        else:
+            soft, mass, exit_mass = self.traverse(parameters)
+            auxiliaries = auxiliaries or self.auxiliaries(parameters, mass)
+            prices = self.penalty.prices(squares, mass, auxiliaries.unit_norms)
+            weighted = self._weighted(prices)
+            sums = self.rows.beside(soft).sum(slopes_of, tree, parameters, *weighted)
+        loss, by_weights, by_intercepts, by_threshold = sums
+        penalties = self._penalties(parameters, Masses(mass, exit_mass), auxiliaries, prices)
         by_weights = xp.reshape(by_weights, parameters.weights.shape)
         return Evaluation(
             value=penalties.added_to(loss),
             weights=by_weights + penalties.curvature[:, None, :] * parameters.weights,
             intercepts=xp.reshape(by_intercepts, parameters.intercepts.shape),
             thresholds=by_threshold,
-            mass=soft.mass,
-            exit_mass=soft.exit_mass,
+            mass=mass,
+            exit_mass=exit_mass,
         )
 
     def score_gradient(
         self, parameters: Parameters, soft: Traversal, auxiliaries: Auxiliaries | None = None
     ) -> ScoreGradient:
         """Return the value and all parts of the gradient that need no product with X, of rows in this process."""
-        penalties = self._penalties(parameters, soft, auxiliaries)
+        auxiliaries = auxiliaries or self.auxiliaries(parameters, soft.mass)
+        prices = self.penalty.prices(parameters.squares(), soft.mass, auxiliaries.unit_norms)
+        penalties = self._penalties(parameters, soft, auxiliaries, prices)
         loss, by_score, by_threshold = self.tree.ascend(
-            self.rows.block, soft.rows.block, parameters, penalties.node_price, penalties.exit_price
+            self.rows.block, soft.rows.block, parameters, *self._weighted(prices)
         )
         return ScoreGradient(penalties.added_to(loss), by_score, by_threshold, penalties.curvature)
 
-    def _penalties(self, parameters: Parameters, soft: Traversal, auxiliaries: Auxiliaries | None) -> "_Penalties":
-        """Return the penalties, or their upper bounds for fixed `auxiliaries`."""
+    def _weighted(self, prices: Any) -> tuple[Any, Any]:
+        """Return the derivatives of the penalty with respect to the masses of nodes and terminal elements."""
+        return self.price_weight * prices.node_price, self.price_weight * prices.exit_price
+
+    def _penalties(self, parameters: Parameters, at: Any, auxiliaries: Auxiliaries, prices: Any) -> "_Penalties":
+        """Return the upper bounds of the penalties for fixed `auxiliaries`, given the masses and, if known, prices."""
         xp, squares = namespace_of(parameters.weights), parameters.squares()
-        auxiliaries = auxiliaries or self.auxiliaries(parameters, soft.mass)
-        bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, auxiliaries.unit_norms)
+        prices = prices or self.penalty.prices(squares, at.mass, auxiliaries.unit_norms)
+        bound = self.penalty.bound(squares, at.mass, at.exit_mass, prices)
         norms = auxiliaries.weight_norms
         l1_curvature = quotients(self.l1_weight, norms)
         return _Penalties(
             l1=0.5 * (xp.sum(l1_curvature * squares) + self.l1_weight * xp.sum(norms)),
             cost=self.price_weight * bound.value,
             curvature=self.price_weight * bound.curvature + l1_curvature,
-            node_price=self.price_weight * bound.node_price,
-            exit_price=self.price_weight * bound.exit_price,
         )
 
     # The penalties
@@ -254,11 +283,11 @@ class Objective:
         unit_norms = self.penalty.norms(squares, mass)
         return Auxiliaries(xp.clip(unit_norms, smallest, None), xp.clip(xp.sqrt(squares), smallest, None))
 
-    def curvature(self, squares: Any, soft: Traversal) -> Any:
+    def curvature(self, squares: Any, at: Masses | Traversal) -> Any:
         """Return the curvature (K, d) of the penalties' bound that is exact at weights with these squares."""
         xp = namespace_of(squares)
-        unit_norms = xp.clip(self.penalty.norms(squares, soft.mass), SMALLEST, None)
-        bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, unit_norms)
+        unit_norms = xp.clip(self.penalty.norms(squares, at.mass), SMALLEST, None)
+        bound = self.penalty.bound(squares, at.mass, at.exit_mass, self.penalty.prices(squares, at.mass, unit_norms))
         return self.price_weight * bound.curvature + self.l1_weight / xp.clip(xp.sqrt(squares), SMALLEST, None)
 
     def slope_at_zero(self, parameters: Parameters, evaluation: Evaluation) -> Any:

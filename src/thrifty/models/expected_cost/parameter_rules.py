@@ -70,8 +70,10 @@ def refuse_what_needs_all_rows(estimator: Any, validation: Any) -> None:
         advice = "Pass validation=(X, y) with arrays of a few thousand rows, or leave both out."
     else:
         return
-    raise ValueError(f"{type(estimator).__name__}: {which}, which needs all rows in one process, but X is a Dask "
-        f"collection. {advice}")
+    raise ValueError(
+        f"{type(estimator).__name__}: {which}, which needs all rows in one process, but X is a Dask "
+        f"collection. {advice}"
+    )
 
 
 def uses_validation_rows(estimator: Any) -> bool:

@@ -143,10 +143,10 @@ def pose(estimator: Any, rows: Home[Rows], validation: Any) -> Problem:
     blocks = located.map(row_block, encoder, estimator.device, type(estimator).__name__)
     if isinstance(blocks, Here) and is_device_array(blocks.block.X):
         refuse_solver_of_host(estimator)
+    refuse_huge_tree(estimator, estimator._n_nodes(), cost_model.n_features, estimator._n_scores())
     design = estimator._design(cost_model)
     prices, classification = Ledger(cost_model).prices, is_classifier(estimator)
     prior = prior_of(design.prior_sums(blocks), classification)
-    refuse_huge_tree(estimator, estimator._n_nodes(), cost_model.n_features, len(prior))
     data = standardise(blocks, prices, _private(cost_model), scale_targets=not classification)
     return Problem(
         design=design,
@@ -188,4 +188,3 @@ def _private(cost_model: CostModel) -> np.ndarray:
     requirement = cost_model.sparse_requirement
     shared = requirement.sum(axis=0) > 1
     return np.logical_not(requirement @ shared)
-

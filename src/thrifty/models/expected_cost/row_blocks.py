@@ -40,9 +40,9 @@ class TrainingRows:
     def take(self, positions: Any) -> "TrainingRows":
         """Return the rows at some positions."""
         xp, index = namespace_of(self.X), like(positions, self.X)
-        parts = (self.X, self.targets, self.weight, self.loss_weight)
+        names = ("X", "targets", "weight", "loss_weight")
         keys = None if self.keys is None else self.keys[positions]
-        return TrainingRows(*(xp.take(each, index, axis=0) for each in parts), keys)
+        return TrainingRows(**{name: xp.take(getattr(self, name), index, axis=0) for name in names}, keys=keys)
 
 
 def n_rows_of(rows: TrainingRows) -> int:
@@ -74,16 +74,30 @@ def traversed(rows: TrainingRows, tree: SoftTree, parameters: Parameters) -> Sof
     return tree.descend(rows, parameters)
 
 
-def masses(soft: SoftRows) -> tuple[Any, Any]:
+def masses_at(soft: SoftRows) -> tuple[Any, Any]:
     """Return the masses of nodes and terminal elements."""
     return soft.mass, soft.exit_mass
 
 
+def masses_of(rows: TrainingRows, tree: SoftTree, parameters: Parameters) -> tuple[Any, Any]:
+    """Return the masses of nodes and terminal elements."""
+    return masses_at(tree.descend(rows, parameters))
+
+
 def loss_of(
-    rows: TrainingRows, soft: SoftRows, tree: SoftTree, parameters: Parameters, node_price: Any, exit_price: Any
-) -> Any:
-    """Return the expected loss."""
-    return tree.ascend(rows, soft, parameters, node_price, exit_price)[0]
+    rows: TrainingRows, tree: SoftTree, parameters: Parameters, node_price: Any, exit_price: Any
+) -> tuple[Any, Any, Any]:
+    """Return the expected loss, and the masses of nodes and terminal elements."""
+    soft = tree.descend(rows, parameters)
+    return tree.ascend(rows, soft, parameters, node_price, exit_price)[0], soft.mass, soft.exit_mass
+
+
+def passed(
+    rows: TrainingRows, tree: SoftTree, parameters: Parameters, node_price: Any, exit_price: Any
+) -> tuple[Any, ...]:
+    """Return the masses, and what `slopes_of` returns."""
+    soft = tree.descend(rows, parameters)
+    return soft.mass, soft.exit_mass, *slopes_of(rows, soft, tree, parameters, node_price, exit_price)
 
 
 def slopes_of(

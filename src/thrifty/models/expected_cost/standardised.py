@@ -85,9 +85,7 @@ class CanonicalRows(RowBlock):
     keys: np.ndarray
 
 
-def standardise(
-    rows: Home[RowBlock], prices: np.ndarray, private: np.ndarray, scale_targets: bool
-) -> Standardised:
+def standardise(rows: Home[RowBlock], prices: np.ndarray, private: np.ndarray, scale_targets: bool) -> Standardised:
     """Merge, sort and standardise training rows; missing values become 0, the mean.
 
     Identical rows are merged, and rows are sorted, within each block.
@@ -149,7 +147,7 @@ def _filled(rows: Home[CanonicalRows]) -> tuple[Home[CanonicalRows], np.ndarray]
     """Return rows with NaN replaced by column means, and the means; 0 for a column without any value."""
     if not (isinstance(rows, Here) and is_device_array(rows.block.X)):
         data = FilledRows.at(rows)
-        return data.home, data.fill
+        return data.home, data.fill  # type: ignore[return-value]
     X, (present, sums) = rows.block.X, present_totals(rows.block.X, rows.block.count)
     xp, means = namespace_of(X), np.divide(sums, present, out=np.zeros_like(sums), where=present > 0)
     for part in _parts(X):  # in place, because X may fill much of the memory; it is a copy
@@ -182,9 +180,7 @@ def _target_squares(block: CanonicalRows, total: float, mean: np.ndarray) -> np.
     return (block.count / total) @ (block.targets - mean) ** 2
 
 
-def _scaled(
-    block: CanonicalRows, scale: np.ndarray, target_mean: np.ndarray, target_deviation: float
-) -> CanonicalRows:
+def _scaled(block: CanonicalRows, scale: np.ndarray, target_mean: np.ndarray, target_deviation: float) -> CanonicalRows:
     return replace(block, X=block.X * like(scale, block.X), targets=(block.targets - target_mean) / target_deviation)
 
 
