@@ -10,7 +10,6 @@ from thrifty.models.forests.forest import LEAF
 from thrifty.models.growing import free_growth
 from thrifty.models.growing.bag import Bag
 from thrifty.models.growing.binning import Bins
-from thrifty.models.growing.grown_tree import GrownTree
 from thrifty.models.growing.growth import Grower
 from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.payments import NoPayments
@@ -48,7 +47,7 @@ class Problem:
     def grower(self):
         d = self.X.shape[1]
         bins = Bins.of(self.X, self.weight, int(self.random.choice([4, 254])), self.categorical, self.random)
-        payments = NoPayments(self.weight, d)
+        payments = NoPayments(d)
         all_weight = float(self.weight.sum())
         return Grower(bins.codes(self.X), bins, payments, self.limits, self.constant_hessian, all_weight)
 
@@ -70,10 +69,10 @@ def grown_both_ways(problem, grower, draw):
     bags = []
     for _ in range(2):
         gradient, hessian, weight, rows, rest, features = draw
-        bags.append(Bag(gradient, hessian, weight, rows.copy(), rest.copy(), features, grower._n_words))
+        bags.append(Bag(gradient, hessian, weight, rows.copy(), rest.copy(), features, grower.n_words))
     splits = grower._free.grow(bags[0]), grower._priced.grow(bags[1], grower.payments)
     ridge = problem.limits.l2_regularization
-    return [(GrownTree(each, bag, ridge), bag) for each, bag in zip(splits, bags, strict=True)]
+    return [(bag.grown(each, ridge), bag) for each, bag in zip(splits, bags, strict=True)]
 
 
 @pytest.mark.parametrize("seed", range(120))

@@ -18,6 +18,7 @@ from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.losses import Loss
 from thrifty.models.growing.payments import PAYMENTS
 from thrifty.models.held_out import given_rows, hold_out
+from thrifty.models.homes import Here, is_collection
 from thrifty.models.parameters import ascending_cost_weights, is_flag, is_number, is_whole
 from thrifty.models.progress import progress
 from thrifty.stored import Array, MappingOf, Whole, stored
@@ -199,13 +200,28 @@ def _prepare(
     estimator: GreedyMiserEstimator, X: Any, y: Any, sample_weight: Any, qid: Any, validation: Any
 ) -> CodedRows:
     """Check the training data, hold out rows if needed, and code all rows."""
-    rows, held_out = estimator._validated(X, y, sample_weight, qid), None
-    estimator._targets(rows.y)
+    if is_collection(X):
+        _refuse_in_blocks(estimator, validation)
+    rows, held_out = estimator._located(X, y, sample_weight, qid), None
+    if not isinstance(rows, Here):
+        return code_rows(estimator, rows)
+    here = rows.block
+    estimator._targets(here.y)
     if validation is not None:
         held_out = given_rows(estimator, validation)
     elif estimator.early_stopping:
-        rows, held_out = hold_out(estimator, rows)
-    return code_rows(estimator, rows, held_out)
+        here, held_out = hold_out(estimator, here)
+    return code_rows(estimator, Here(here), held_out)
+
+
+def _refuse_in_blocks(estimator: GreedyMiserEstimator, validation: Any) -> None:
+    """Raise ValueError about what needs all rows in one process."""
+    owner, rest = type(estimator).__name__, "needs all rows in one process, but X is a Dask collection."
+    if getattr(estimator, "loss", None) == "lambdarank":
+        raise ValueError(f"{owner}: loss='lambdarank' {rest} Pass loss='squared_error', or X.compute(), y.compute().")
+    if estimator.early_stopping or validation is not None:
+        what = "early_stopping=True" if validation is None else "validation"
+        raise ValueError(f"{owner}: {what} {rest} Choose n_estimators on a sample of the rows, for instance.")
 
 
 def _fitted(estimator: GreedyMiserEstimator, rows: CodedRows) -> Any:
