@@ -111,8 +111,8 @@ def test_the_random_problems_are_not_trivial():
 @pytest.mark.parametrize("seed", range(10))
 def test_every_row_ends_in_the_leaf_that_its_values_lead_to(seed):
     problem = Problem(seed)
-    grower, (gradient, hessian, _, bag, rest, features) = problem.grower(), problem.draw()
-    grown = grower.grow(gradient, hessian, bag.copy(), rest.copy(), features)
+    grower, (gradient, hessian, weight, bag, rest, features) = problem.grower(), problem.draw()
+    grown = grower.grow(Bag(gradient, hessian, weight, bag.copy(), rest.copy(), features, grower.n_words))
     scores = np.zeros(len(problem.X))
     grown.add_to(scores, 0.5)
     tree = grown.as_tree(0.5)
@@ -159,9 +159,9 @@ def test_if_nodes_gain_the_same_the_first_is_split_first():
 def test_the_number_of_codes_decides_between_the_ways(codes_per_leaf, monkeypatch):
     monkeypatch.setattr(free_growth, "CODES_PER_LEAF", codes_per_leaf)
     problem = Problem(3)
-    grower, (gradient, hessian, _, bag, rest, features) = problem.grower(), problem.draw()
+    grower = problem.grower()
     grown_in_one_call = []
     grow = grower._free.grow
     monkeypatch.setattr(grower._free, "grow", lambda bag: grown_in_one_call.append(bag) or grow(bag))
-    grower.grow(gradient, hessian, bag, rest, features)
+    grower.grow(Bag(*problem.draw(), grower.n_words))
     assert bool(grown_in_one_call) == (codes_per_leaf > 0 or n_threads() == 1)

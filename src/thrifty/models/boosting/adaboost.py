@@ -101,9 +101,7 @@ def tree_learner(
     if targets.shape[1] > 1:
         classes = ClassTreeGrower(codes, bins, targets.argmax(axis=1), count, limits)
         return lambda weight: _without_idle_splits(*classes.grow(weight))
-    grower = Grower(
-        codes, bins, NoPayments(X.shape[1]), limits, constant_hessian=False, all_weight=float(count.sum())
-    )
+    grower = Grower(codes, bins, NoPayments(X.shape[1]), limits, constant_hessian=False, all_weight=float(count.sum()))
     return lambda weight: _without_idle_splits(*_sign_tree(grower, weight, count, targets[:, 0]))
 
 

@@ -21,7 +21,7 @@ from thrifty.models.growing.binning import (
 )
 from thrifty.models.growing.growth import RANKED_ROWS
 from thrifty.models.growing.losses import Loss
-from thrifty.models.homes import Here, Home, PerBlock
+from thrifty.models.homes import Here, Home, Joined, PerBlock
 from thrifty.models.rows import Encoder, Rows
 
 
@@ -106,7 +106,13 @@ def code_rows(estimator: Any, rows: Home[Rows], held_out: Rows | None = None) ->
     samples = rows.collect(_values_and_weights, PerBlock(_by_block(chosen, n_train)))
     X, weight = (_joined(parts) for parts in zip(*samples, strict=True))
     bins = Bins.of_sample(X, weight, estimator.max_bins, categorical)
-    home = rows.map(_coded_block, estimator._encoder(rows), bins, estimator, held_out)
+    coding = estimator._encoder(rows), bins, estimator
+    if held_out is None or isinstance(rows, Here):
+        home = rows.map(_coded_block, *coding, held_out)
+    else:  # few rows, which stay here
+        nobody = held_out.take(np.arange(0))
+        home = Joined(rows.map(_coded_block, *coding, None), Here(nobody).map(_coded_block, *coding, held_out))
+        n_train = (*n_train, 0)
     return CodedRows(
         home,
         bins,
@@ -140,14 +146,13 @@ def held_out_score(block: CodedBlock, scores: np.ndarray, scoring: Any) -> float
     return float(scoring(held_out.y, scores[:, where].T if len(scores) > 1 else scores[0, where]))
 
 
-def _refuse_other_categories(
-    estimator: Any, rows: Home[Rows], held_out: Rows | None, categorical: np.ndarray
-) -> None:
+def _refuse_other_categories(estimator: Any, rows: Home[Rows], held_out: Rows | None, categorical: np.ndarray) -> None:
     owner, ids = type(estimator).__name__, list(estimator._feature_ids())
     found = rows.collect(_unusable_category, categorical)
     for k, problem in enumerate(found):
         if problem is not None:
-            refuse_category(*problem, owner if len(found) == 1 else f"{owner}: partition {k}", ids)
+            column, value = problem
+            refuse_category(column, value, owner if isinstance(rows, Here) else f"{owner}: partition {k}", ids)
     if held_out is not None:
         check_categories(held_out.X, categorical, owner, ids)
 

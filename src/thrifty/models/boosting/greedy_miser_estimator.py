@@ -21,6 +21,7 @@ from thrifty.models.held_out import given_rows, hold_out
 from thrifty.models.homes import Here, is_collection
 from thrifty.models.parameters import ascending_cost_weights, is_flag, is_number, is_whole
 from thrifty.models.progress import progress
+from thrifty.models.rows import refuse_divided_queries
 from thrifty.stored import Array, MappingOf, Whole, stored
 
 
@@ -201,27 +202,31 @@ def _prepare(
 ) -> CodedRows:
     """Check the training data, hold out rows if needed, and code all rows."""
     if is_collection(X):
-        _refuse_in_blocks(estimator, validation)
-    rows, held_out = estimator._located(X, y, sample_weight, qid), None
-    if not isinstance(rows, Here):
-        return code_rows(estimator, rows)
-    here = rows.block
-    estimator._targets(here.y)
+        return _prepare_blocks(estimator, X, y, sample_weight, qid, validation)
+    rows, held_out = estimator._validated(X, y, sample_weight, qid), None
+    estimator._targets(rows.y)
     if validation is not None:
         held_out = given_rows(estimator, validation)
     elif estimator.early_stopping:
-        here, held_out = hold_out(estimator, here)
-    return code_rows(estimator, Here(here), held_out)
+        rows, held_out = hold_out(estimator, rows)
+    return code_rows(estimator, Here(rows), held_out)
 
 
-def _refuse_in_blocks(estimator: GreedyMiserEstimator, validation: Any) -> None:
-    """Raise ValueError about what needs all rows in one process."""
-    owner, rest = type(estimator).__name__, "needs all rows in one process, but X is a Dask collection."
+def _prepare_blocks(
+    estimator: GreedyMiserEstimator, X: Any, y: Any, sample_weight: Any, qid: Any, validation: Any
+) -> CodedRows:
+    """Do what `_prepare` does with rows that live elsewhere. Validation rows live in this process."""
+    owner, reason = type(estimator).__name__, "needs all rows in one process, but X is a Dask collection."
     if getattr(estimator, "loss", None) == "lambdarank":
-        raise ValueError(f"{owner}: loss='lambdarank' {rest} Pass loss='squared_error', or X.compute(), y.compute().")
-    if estimator.early_stopping or validation is not None:
-        what = "early_stopping=True" if validation is None else "validation"
-        raise ValueError(f"{owner}: {what} {rest} Choose n_estimators on a sample of the rows, for instance.")
+        raise ValueError(f"{owner}: loss='lambdarank' {reason} Pass loss='squared_error', or X.compute(), y.compute().")
+    if estimator.early_stopping and validation is None:
+        raise ValueError(f"{owner}: early_stopping=True {reason} Pass validation=(X, y) with arrays.")
+    if validation is not None and any(map(is_collection, validation)):
+        raise TypeError(f"{owner}: validation holds a Dask collection; expected arrays. Pass X.compute(), y.compute().")
+    rows = estimator._located(X, y, sample_weight, qid)
+    refuse_divided_queries(rows, owner)
+    estimator._encoder(rows)
+    return code_rows(estimator, rows, None if validation is None else given_rows(estimator, validation))
 
 
 def _fitted(estimator: GreedyMiserEstimator, rows: CodedRows) -> Any:

@@ -11,13 +11,15 @@ from thrifty.costs import CostModel
 from thrifty.models.boosting.coded_rows import CodedBlock, CodedRows, held_out_score
 from thrifty.models.boosting.lookahead import Lookahead
 from thrifty.models.forests.forest import LEAF, Forest, Tree
-from thrifty.models.growing.bag import Bag
-from thrifty.models.growing.growth import AnyBag, Grower
+from thrifty.models.growing.bag import Bag, TreeRows
+from thrifty.models.growing.growth import Grower
 from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.losses import ratio
 from thrifty.models.growing.payments import PAYMENTS, Payments, RowAccounts
 from thrifty.models.growing.scattered_bag import ScatteredAccounts, ScatteredBag
 from thrifty.models.homes import Here, Home, PerBlock
+
+MakeBag = Callable[..., TreeRows]  # of the features that a tree may split on
 
 
 @dataclass(frozen=True)
@@ -163,21 +165,23 @@ def _accounts(home: Home[CodedBlock], cost_model: CostModel) -> RowAccounts | Sc
 
 def _bags(
     grower: Grower, home: Home[CodedBlock], derivatives: Home[Any], drawn: Home[Any], n_scores: int
-) -> list[Callable[[np.ndarray], AnyBag]]:
-    """Return, for each score, the function that makes the bag of a tree that may split on some features."""
+) -> list[MakeBag]:
+    """Return, for each score, the function that makes the bag of a tree."""
     n_words = grower.n_words
-    if isinstance(home, Here) and isinstance(derivatives, Here) and isinstance(drawn, Here):
-        weight, (bag, rest) = home.block.weight, drawn.block
-        return [
-            lambda features, of_score=of_score: Bag(*of_score, weight, bag.copy(), rest.copy(), features, n_words)
-            for of_score in zip(*derivatives.block, strict=True)
-        ]
-    return [partial(ScatteredBag, home, derivatives, drawn, k, n_words=n_words) for k in range(n_scores)]
+    if not isinstance(home, Here):
+        return [partial(ScatteredBag, home, derivatives, drawn, k, n_words) for k in range(n_scores)]
+    weight, (bag, rest) = home.block.weight, drawn.block
+
+    def make(k: int, features: np.ndarray, has_rest: bool = True) -> Bag:
+        gradient, hessian = (each[k] for each in derivatives.block)
+        return Bag(gradient, hessian, weight, bag.copy(), rest[: len(rest) * has_rest].copy(), features, n_words)
+
+    return [partial(make, k) for k in range(n_scores)]
 
 
-def _saving(grower: Grower, bags: list[Callable[[np.ndarray], AnyBag]], features: np.ndarray) -> float:
+def _saving(grower: Grower, bags: list[MakeBag], features: np.ndarray) -> float:
     """Return the loss per row that a round on these features would save if they were free."""
-    return sum(grower.saving(bag(features)) for bag in bags)
+    return sum(grower.saving(bag(features, has_rest=False)) for bag in bags)
 
 
 class Draw(NamedTuple):
@@ -192,13 +196,14 @@ class Draw(NamedTuple):
     """
 
     features: np.ndarray
-    in_bag: list[np.ndarray | None]
+    in_bag: list[Any]
 
     @classmethod
     def of(cls, rows: CodedRows, plan: Plan, random: np.random.Generator) -> "Draw":
         """Draw the features and the training rows of a round, without replacement."""
         n_features, n_rows = rows.codes.n_features, sum(rows.n_train)
-        features, in_bag = np.arange(n_features), [None] * len(rows.n_train)
+        features = np.arange(n_features)
+        in_bag: list[Any] = [None] * len(rows.n_train)
         if plan.max_features < 1:
             features = np.sort(random.choice(n_features, max(1, round(plan.max_features * n_features)), replace=False))
         if plan.subsample < 1:

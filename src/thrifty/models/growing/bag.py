@@ -1,7 +1,7 @@
 """The rows of one tree in this process, and their derivatives as whole numbers."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,6 +15,52 @@ ROUNDING = 1e-12  # a gain below this share of the largest possible gain is a ro
 Filler = Callable[[np.ndarray, np.ndarray], None]  # writes the histograms of some features into an array
 
 
+class TreeRows(Protocol):
+    """The rows of one tree, wherever they live: what the growth of a tree needs of them.
+
+    A node has a handle, which only these methods understand.
+
+    Attributes
+    ----------
+    features : ndarray of int
+        The features that the tree may split on, in ascending order.
+    packed : Packed
+        The scales of the words of the rows, sums over the rows, and the words of the rows that are here.
+    min_gain : float
+        The gain of a split, in loss per row, that may be a rounding error.
+    """
+
+    features: np.ndarray
+    packed: Packed
+    min_gain: float
+
+    @property
+    def root(self) -> Any:
+        """The handle of the root."""
+
+    @property
+    def total(self) -> np.ndarray:
+        """The sum (m,) of the words."""
+
+    def size(self, at: Any, total: np.ndarray) -> int:
+        """Return how many rows a node has, in any unit; `total` is the sum of their words."""
+
+    def rows_at(self, at: Any) -> Any:
+        """Return the rows at a node, as the accounts of the rows take them."""
+
+    def filler(self, at: Any, columns: Columns) -> Filler:
+        """Return the function that writes histograms of the rows at a node; threads may call it."""
+
+    def divide(self, at: Any, feature: int, goes_left: np.ndarray, columns: Columns) -> tuple[Any, Any]:
+        """Send the rows at a node to its children; `goes_left` (256,) tells which codes of the feature go left."""
+
+    def splits(self, tree: Tree, nodes: list[Any], saved: float) -> Any:
+        """Return the splits of a tree that was grown node by node, given the handle of each node."""
+
+    def grown(self, splits: Any, ridge: float) -> Any:
+        """Return the tree with the steps of its leaves; `ridge` is added to the Hessian of each."""
+
+
 class Span(NamedTuple):
     """The rows at a node: a part of the rows that the tree is grown on, and a part of the others."""
 
@@ -25,7 +71,7 @@ class Span(NamedTuple):
 class Bag:
     """The rows that a tree is grown on, those that are only sent down the tree, and the derivatives of the loss.
 
-    `ScatteredBag` has the same methods for rows in other processes.
+    It is a `TreeRows`; so is `ScatteredBag`, for rows in blocks that live elsewhere.
 
     Parameters
     ----------
@@ -62,7 +108,7 @@ class Bag:
         self.gradient, self.hessian, self.rows, self.rest, self.features = gradient, hessian, rows, rest, features
         self.packed = pack_rows(rows, gradient, weight, hessian, n_words)
         self.min_gain = smallest_gain(self.packed)
-        self._spare: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self._spare: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None  # memory that is written again and again
 
     @property
     def root(self) -> Span:

@@ -15,15 +15,13 @@ from zlib import crc32
 import numpy as np
 
 from thrifty.kernels.histograms import Columns
-from thrifty.models.growing.bag import Bag
+from thrifty.models.growing.bag import Bag, TreeRows
 from thrifty.models.growing.binning import Bins, Codes
 from thrifty.models.growing.free_growth import FreeGrowth
 from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.payments import NoPayments, Payments
 from thrifty.models.growing.priced_growth import PricedGrowth
-from thrifty.models.growing.scattered_bag import ScatteredBag
 
-AnyBag = Bag | ScatteredBag
 RANKED_ROWS = 4096  # whose codes decide between equal gains
 
 
@@ -62,12 +60,12 @@ class Grower:
         self._free = FreeGrowth(columns, bins.categories, limits, self.n_words)
         self._priced = PricedGrowth(columns, bins.categories, limits, self.n_words, all_weight)
 
-    def grow(self, bag: AnyBag) -> Any:
+    def grow(self, bag: TreeRows) -> Any:
         """Grow a tree.
 
         Parameters
         ----------
-        bag : Bag or ScatteredBag
+        bag : TreeRows
             The rows, with ``n_words`` words each.
 
         Returns
@@ -76,13 +74,15 @@ class Grower:
         """
         return self._grow(bag, self.payments)
 
-    def saving(self, bag: AnyBag) -> float:
+    def saving(self, bag: TreeRows) -> float:
         """Return the loss per row that a tree would save if its features were free; nothing is charged."""
         return float(self._grow(bag, self._no_payments).saved)
 
-    def _grow(self, bag: AnyBag, payments: Payments | NoPayments) -> Any:
-        in_one_call = isinstance(payments, NoPayments) and isinstance(bag, Bag) and self._free.is_faster(bag)
-        splits = self._free.grow(bag) if in_one_call else self._priced.grow(bag, payments)
+    def _grow(self, bag: TreeRows, payments: Payments | NoPayments) -> Any:
+        if isinstance(bag, Bag) and isinstance(payments, NoPayments) and self._free.is_faster(bag):
+            splits: Any = self._free.grow(bag)
+        else:
+            splits = self._priced.grow(bag, payments)
         grown = bag.grown(splits, self.limits.l2_regularization)
         payments.settle(grown)
         return grown

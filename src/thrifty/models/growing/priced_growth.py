@@ -19,11 +19,10 @@ from thrifty.kernels.histograms import (
     take_away,
 )
 from thrifty.kernels.threads import over_rows
-from thrifty.models.growing.bag import Bag, Filler
+from thrifty.models.growing.bag import Filler, TreeRows
 from thrifty.models.growing.grown_tree import TreeNodes
 from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.payments import NoPayments, Payments
-from thrifty.models.growing.scattered_bag import ScatteredBag
 
 CELLS_PER_THREAD = 50_000  # a thread pays off if it has at least this many codes to add to histograms
 INDEPENDENT_SPLITS = 16  # of one feature, approximately: neighbouring thresholds have almost the same gain
@@ -36,7 +35,7 @@ class _Node:
 
     position: int  # in the tree
     depth: int
-    rows: Any  # its rows, as its bag denotes them
+    rows: Any  # the handle of its rows in the bag
     total: np.ndarray  # (m,) sum of the words of its rows
     n_rows: int  # approximately, if its rows are elsewhere
     payments: Any = None  # its payment state
@@ -69,7 +68,7 @@ class PricedGrowth:
         self._n_words, self._all_weight = n_words, all_weight
         self._free_histograms: list[np.ndarray] = []
 
-    def grow(self, bag: Bag | ScatteredBag, payments: Payments | NoPayments) -> Any:
+    def grow(self, bag: TreeRows, payments: Payments | NoPayments) -> Any:
         """Grow a tree, charge `payments` for its splits, and return ``bag.splits`` of it."""
         self._start(bag, payments)
         root = self._new_node(0, bag.root, bag.total)
@@ -88,7 +87,7 @@ class PricedGrowth:
             self._release_histogram(node)
         return bag.splits(self._nodes.as_tree(None), self._rows, saved)
 
-    def _start(self, bag: Bag | ScatteredBag, payments: Payments | NoPayments) -> None:
+    def _start(self, bag: TreeRows, payments: Payments | NoPayments) -> None:
         self._bag, self._payments, self._nodes = bag, payments, TreeNodes()
         self._rows: list[Any] = []  # of each node
         first_of_block = np.flatnonzero(np.diff(bag.features >> 3, prepend=-1))
@@ -227,4 +226,3 @@ class PricedGrowth:
         if node.histogram is not None:
             self._free_histograms.append(node.histogram)
             node.histogram = None
-

@@ -42,6 +42,10 @@ class BlockOfRows(Protocol):
         """The number of bins of each column."""
 
     @property
+    def n_train(self) -> int:
+        """The number of training rows, which come before the held-out rows."""
+
+    @property
     def weight(self) -> np.ndarray:
         """The weight of each row; 0 for held-out rows."""
 
@@ -86,10 +90,12 @@ class ScatteredBag:
         The rows of each block that the tree is grown on, and the other rows.
     score : int
         The score that the tree adds to.
-    features : ndarray of int
-        The features that the tree may split on, in ascending order.
     n_words : int
         The number of words of a row.
+    features : ndarray of int
+        The features that the tree may split on, in ascending order.
+    has_rest : bool, default=True
+        Whether the other rows are sent down the tree.
 
     Attributes
     ----------
@@ -105,8 +111,9 @@ class ScatteredBag:
         derivatives: Home[Any],
         drawn: Home[Any],
         score: int,
-        features: np.ndarray,
         n_words: int,
+        features: np.ndarray,
+        has_rest: bool = True,
     ):
         self.home, self.features = home, features
         self._derivatives, self._score = derivatives, score
@@ -115,7 +122,7 @@ class ScatteredBag:
         scales = word_scales(absolute, weight, hessian)
         self.packed = Packed(np.empty((0, n_words), np.int64), scales, absolute, squared, weight, hessian)
         self.min_gain = smallest_gain(self.packed)
-        self._leaves = rows.map(root_alone, score, scales, n_words)
+        self._leaves = rows.map(root_alone, score, scales, n_words, has_rest)
         self._divisions: list[Division] = []
         self._n_nodes = 1
         self.total, self._root_sums = home.beside(self._leaves).sum(total_and_histogram, features)
@@ -243,11 +250,12 @@ class ScatteredAccounts:
 
     def mean_spend(self) -> float:
         """Return the weighted mean spend of all training rows."""
-        return self._home.beside(self._accounts).sum(spend_of_rows) / self.weight
+        return self.spend_sums()[0] / self.weight
 
     def spend_sums(self) -> tuple[float, float, float, int]:
-        """Return what `RowAccounts.spend_sums` does; there are no held-out rows."""
-        return self._home.beside(self._accounts).sum(spend_of_rows), self.weight, 0.0, 0
+        """Return what `RowAccounts.spend_sums` does."""
+        spend, held_out_spend, n_held_out = self._home.beside(self._accounts).sum(spends)
+        return spend, self.weight, held_out_spend, n_held_out
 
 
 class Account(NamedTuple):
@@ -275,12 +283,13 @@ def sums_at_root(block: BlockOfRows, derivatives: Any, drawn: Any, score: int) -
 
 
 def root_alone(
-    block: BlockOfRows, derivatives: Any, drawn: Any, score: int, scales: np.ndarray, n_words: int
+    block: BlockOfRows, derivatives: Any, drawn: Any, score: int, scales: np.ndarray, n_words: int, has_rest: bool
 ) -> Leaves:
     """Return the rows of a tree without splits."""
     gradient, hessian = (each[score] for each in derivatives)
     bag, rest = drawn
-    return {0: NodeRows(bag, packed_words(bag, gradient, block.weight, hessian, scales, n_words), rest)}
+    words = packed_words(bag, gradient, block.weight, hessian, scales, n_words)
+    return {0: NodeRows(bag, words, rest[: len(rest) * has_rest])}
 
 
 def total_and_histogram(block: BlockOfRows, leaves: Leaves, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -367,6 +376,7 @@ def weight_of_rows(block: BlockOfRows) -> float:
     return float(block.weight.sum())
 
 
-def spend_of_rows(block: BlockOfRows, account: Account) -> float:
-    """Return the weighted sum of what training rows have paid."""
-    return float(block.weight @ account.spend)
+def spends(block: BlockOfRows, account: Account) -> tuple[float, float, int]:
+    """Return the weighted spend of the training rows, and the spend and the number of the held-out rows."""
+    held_out = account.spend[block.n_train :]
+    return float(block.weight @ account.spend), float(held_out.sum()), len(held_out)
