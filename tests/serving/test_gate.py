@@ -210,6 +210,14 @@ def test_a_browser_asks_again_for_the_files_of_the_page(on_tree):
     assert on_tree.get("/model").headers["cache-control"] == "no-store"
 
 
+@pytest.mark.parametrize("given", ["bytes=0-3", "bytes=9999999-", "bytes=x"])
+def test_files_of_the_page_are_sent_whole(on_tree, given):
+    whole = on_tree.get("/static/page.css")
+    part = on_tree.get("/static/page.css", headers={"Range": given})
+    assert (part.status_code, part.content) == (200, whole.content)
+    assert whole.headers["content-type"] == "text/css; charset=utf-8"
+
+
 def test_words_of_clients_are_not_labels_of_metrics(on_tree):
     assert on_tree.request("INVENTED", "/model").status_code == 405
     text = on_tree.get("/metrics").text
