@@ -4,15 +4,17 @@ import hashlib
 from pathlib import Path
 
 from fastapi import FastAPI, Request
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
+
+from thrifty.serving.problems import nothing_at
+from thrifty.serving.service import Service
 
 FOLDER = Path(__file__).parents[1] / "page"
 INDEX = "index.html"
 MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def add_page(app: FastAPI) -> None:
+def add_page(app: FastAPI, service: Service) -> None:
     """Add the page and its files to an application."""
     files = {path.name: file_reply(path) for path in FOLDER.iterdir()}
 
@@ -23,7 +25,7 @@ def add_page(app: FastAPI) -> None:
     @app.get("/static/{name}", include_in_schema=False)
     async def send_file(request: Request, name: str) -> Response:
         if name not in files:
-            raise HTTPException(404)
+            raise nothing_at(request.url.path)
         return unless_known(request, files[name])
 
 
