@@ -21,7 +21,15 @@ from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.rows import Rows, checked_queries
 from thrifty.models.training_record import Training, fingerprint
 
-FITTED = ("ASTCClassifier", "ASTCRegressor", "CostWeightedL1Classifier", "CostWeightedL1Regressor")
+FITTED = (
+    "ASTCClassifier",
+    "ASTCRegressor",
+    "CostWeightedL1Classifier",
+    "CostWeightedL1Regressor",
+    "GreedyMiserClassifier",
+    "GreedyMiserRanker",
+    "GreedyMiserRegressor",
+)
 
 
 def cannot_fit(owner: str) -> str:
