@@ -108,6 +108,24 @@ def test_slow_methods_are_kept_only_if_quick_ones_are_not_better(survey):
     assert [t.name for t in drop_dominated(survey, trials, (0, 1), [2.0], CONSTANT)] == ["a", "b", "c"]
 
 
+def test_a_method_that_is_expected_to_take_longer_than_the_time_limit_is_not_started(survey):
+    sweep = Sweep("quick", CostWeightedL1Classifier(), ({"cost_weight": 0.1},))
+    survey.clock.limit = 60.0
+    trials = survey.add(sweep) + survey.add(replace(sweep, name="slow", scout_seconds=100.0))
+    survey.measure(trials, (0, 1))
+    assert [len(trial.measured) for trial in trials] == [2, 0]
+    assert trials[1].note == "time limit"
+
+
+def test_the_other_folds_are_left_out_if_the_first_fit_took_longer_than_expected(survey):
+    survey.clock.limit = 60.0
+    record = survey.clock.record
+    survey.clock.record = lambda *what: record(*what[:3], 50.0)
+    (trial,) = survey.add(Sweep("slow", CostWeightedL1Classifier(), ({"cost_weight": 0.1},)))
+    survey.measure([trial], (0, 1, 2))
+    assert (len(trial.measured), trial.note) == (1, "time limit")
+
+
 def test_a_method_with_a_limit_is_fitted_on_few_rows_of_each_fold_and_competes(survey):
     settings = ({"cost_weight": 0.1},)
     few, most = (

@@ -21,10 +21,20 @@ from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.rows import Rows, checked_queries
 from thrifty.models.training_record import Training, fingerprint
 
-FITTED = tuple(
-    f"{family}{task}"
-    for family in ("ASTC", "CostWeightedL1", "CSCC", "CSTC", "Cronus")
-    for task in ("Classifier", "Regressor")
+FITTED = (
+    "ASTCClassifier",
+    "ASTCRegressor",
+    "CSCCClassifier",
+    "CSCCRegressor",
+    "CSTCClassifier",
+    "CSTCRegressor",
+    "CostWeightedL1Classifier",
+    "CostWeightedL1Regressor",
+    "CronusClassifier",
+    "CronusRegressor",
+    "GreedyMiserClassifier",
+    "GreedyMiserRanker",
+    "GreedyMiserRegressor",
 )
 
 

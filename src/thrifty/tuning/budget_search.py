@@ -38,7 +38,7 @@ from thrifty.models.tables.checked_table import checked_rows, resolved_costs
 from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.preparation import learned_encoder
 from thrifty.models.tables.table_model import TableModel
-from thrifty.tuning.anchors import anchor_scores, anchors_table
+from thrifty.tuning.anchors import anchor_scores, anchors_table, seconds_of_everything
 from thrifty.tuning.candidates import candidates_of, common_costs, given_estimators, sweeps
 from thrifty.tuning.chosen_model import ChosenModelMixin
 from thrifty.tuning.clock import Clock
@@ -117,9 +117,10 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     random_state : int or None, default=0
         Seed of the sample, of the folds, and of methods that are random.
     time_limit : float or None, default=None
-        Seconds that the search may take, the final fit included. The search then starts only what will end in time,
-        as far as measured times can tell, and chooses the best of what it has measured. One candidate is always
-        measured on few rows, so a limit of a few seconds may be exceeded.
+        Seconds that the search may take, the final fit included. Quick methods come first, and a fit is started only if
+        it and the final fit will end in time. The time of a fit is predicted from fits of the method that were
+        measured, or roughly from the number of columns. The search exceeds the limit by at most what running fits take
+        longer than predicted; and one candidate is always measured on few rows and fitted.
     keep_best : bool, default=False
         Whether an interruption (Ctrl-C) while candidates are measured ends the search with the best so far. Otherwise
         it raises KeyboardInterrupt.
@@ -329,7 +330,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         stages = Stages(survey, self.budget, self.confidence, np.nan_to_num(self._anchor_scores[:, 0]))
         survey.show = stages.shown_with_best(show, self.cost_model_.unit)
         stages.run(listed, named)
-        if survey.clock.limit is not None and survey.clock.left > stages.reserve():
+        if survey.clock.limit is not None and survey.clock.left > stages.reserve() + seconds_of_everything(survey):
             self._anchor_scores = anchor_scores(survey.folds, self.scoring_)
 
     def _tabulate(self, survey: Survey) -> None:

@@ -10,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from thrifty.tuning.clock import Clock
 from thrifty.tuning.cross_validation import Folds, Measurement, measure
 from thrifty.tuning.knobs import Setting, curve_of
+from thrifty.tuning.methods import SCOUT_ROWS
 from thrifty.tuning.sweep import Sweep
 
 OUT_OF_TIME, INTERRUPTED = "time limit", "interrupted"
@@ -95,6 +96,8 @@ class Survey:
 
     def add(self, sweep: Sweep, *, listed: bool = False) -> list[Trial]:
         """Add the settings of a sweep, without fitting them."""
+        if sweep.scout_seconds:
+            self.clock.expect(sweep.name, sweep.scout_seconds, SCOUT_ROWS)
         added = [Trial(batch, listed) for batch in sweep.batches()]
         self.trials.extend(added)
         return added
@@ -180,7 +183,11 @@ class Survey:
             if missing and not self.clock.allows(trial.name, id(trial), n_fitted, len(missing), reserve):
                 trial.note = OUT_OF_TIME
                 continue
-            for k in missing:
+            for done, k in enumerate(missing):
+                allowed = self.clock.allows(trial.name, id(trial), n_fitted, 1, reserve)
+                if done and not allowed:  # the first fits took longer than expected
+                    trial.note = OUT_OF_TIME
+                    break
                 left = sum(self._seconds(t, sizes[t]) * len(m) for t, m in remaining[position:])
                 self.show(trial.name, left / self.clock.n_workers)
                 tasks.append((trial, k, size))

@@ -66,6 +66,8 @@ class Sweep:
         The largest number of rows to fit in a fold; None means all.
     is_slow : bool
         Whether a fit takes long. Slow methods are measured further only if they are among the best ones so far.
+    scout_seconds : float
+        About how long a fit of 1,000 rows takes; 0 if that is not known.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Sweep:
     settings: tuple[Setting, ...]
     max_rows: int | None = None
     is_slow: bool = False
+    scout_seconds: float = 0.0
 
     @property
     def _path_parameter(self) -> str | None:

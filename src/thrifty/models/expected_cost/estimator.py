@@ -60,7 +60,8 @@ class ExpectedCostEstimator(TreeEstimator):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            NaN means that a value is missing. It may be an array of PyTorch or CuPy.
+            NaN means that a value is missing. It may be an array of PyTorch or CuPy, or a Dask DataFrame or Array. Then
+            y and the weights are Dask collections too, and validation rows are not.
         y : array-like of shape (n,)
             Targets: classes, or numbers for a regressor.
         sample_weight : array-like of shape (n,), optional
