@@ -106,6 +106,10 @@ class Survey:
         """Tell whether a trial was measured on all folds, with models fitted on as many rows as the method may fit."""
         return len(trial.measured) == len(self.folds) and trial.n_fitted == self.rows_to_fit(trial)
 
+    def was_cut_short(self, trial: Trial) -> bool:
+        """Tell whether the time limit or an interruption kept a trial from more than the first two folds."""
+        return trial.note in (OUT_OF_TIME, INTERRUPTED) and len(trial.measured) >= 2
+
     def rows_to_fit(self, trial: Trial, n_rows: int | None = None) -> int | None:
         """Return how many rows of a fold to fit, at most `n_rows` and as many as the method may; None means all."""
         least = min((each for each in (n_rows, trial.batch.max_rows) if each is not None), default=None)
