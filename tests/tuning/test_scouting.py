@@ -127,6 +127,16 @@ def test_the_other_folds_are_left_out_if_the_first_fit_took_longer_than_expected
     assert (len(trial.measured), trial.note) == (1, "time limit")
 
 
+def test_measurements_with_few_rows_are_kept_until_as_many_folds_are_measured_with_more(survey):
+    (trial,) = survey.add(Sweep("a", CostWeightedL1Classifier(), ({"cost_weight": 0.1},)))
+    survey.measure([trial], (0, 1), 20)
+    assert (sorted(trial.measured), trial.n_fitted) == ([0, 1], 20)
+    survey.measure([trial], (2,))
+    assert (sorted(trial.measured), trial.n_fitted) == ([0, 1], 20)
+    survey.measure([trial], (0, 1))
+    assert (sorted(trial.measured), trial.n_fitted) == ([0, 1], None)
+
+
 def test_points_that_the_time_limit_stopped_after_two_folds_compete(survey):
     stopped, dropped, once = (measured(survey, name, [(0.4, 2.0, 0.8)])[0] for name in ("stopped", "dropped", "once"))
     survey.measure(survey.add(Sweep("whole", CostWeightedL1Classifier(), ({"cost_weight": 0.1},))), (0, 1, 2))

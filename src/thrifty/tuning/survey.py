@@ -157,19 +157,22 @@ class Survey:
             Quick ones are measured first, so that a complete result exists early.
         folds : sequence of int
         n_rows : int or None
-            The number of rows to fit; None means as many as the method may. Measurements with fewer rows are replaced.
+            The number of rows to fit; None means as many as the method may. Measurements with fewer rows are replaced
+            by as many measurements.
         reserve : float
             Seconds to keep for the final fit.
         must : bool, default=False
             Whether to measure them even if the time is over.
         """
         tasks: list[tuple[Trial, int, int | None]] = []
+        newer: dict[Trial, dict[int, list[Measurement]]] = {}
         calls = self._calls(trials, folds, n_rows, -np.inf if must else reserve, tasks)
         for done, (measurements, seconds) in enumerate(self._results(calls)):
             trial, k, size = tasks[done]
-            if trial.n_fitted != size:
-                trial.measured, trial.n_fitted = {}, size
-            trial.measured[k], trial.note = measurements, ""
+            measured = trial.measured if trial.n_fitted == size else newer.setdefault(trial, {})
+            measured[k] = measurements
+            if len(measured) >= len(trial.measured):
+                trial.measured, trial.n_fitted = measured, size
             self.clock.record(trial.name, id(trial), self.folds.n_fitted(k, size), seconds)
 
     def _calls(
@@ -194,6 +197,7 @@ class Survey:
                     break
                 left = sum(self._seconds(t, sizes[t]) * len(m) for t, m in remaining[position:])
                 self.show(trial.name, left / self.clock.n_workers)
+                trial.note = ""
                 tasks.append((trial, k, size))
                 yield delayed(measure)(trial.batch, *self.folds.get(k, size), self.scoring)
 
