@@ -123,7 +123,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         Seconds that the search may take, the final fit included. Quick methods come first, and a fit is started only if
         it and the final fit will end in time. The time of a fit is predicted from fits of the method that were
         measured, or roughly from the number of columns. The search exceeds the limit by at most what running fits take
-        longer than predicted; and one candidate is always measured on few rows and fitted.
+        longer than predicted; and one candidate is always measured on few rows and fitted. Candidates that were
+        measured on two folds when the time was over compete too.
     keep_best : bool, default=False
         Whether an interruption (Ctrl-C) while candidates are measured ends the search with the best so far. Otherwise
         it raises KeyboardInterrupt.

@@ -89,8 +89,9 @@ class SessionStore:
         try:
             return cls(settings.store, **limits)
         except (sqlite3.Error, OSError) as error:
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise ValueError(
-                f"--store {settings.store}: the file cannot be used ({error}). Pass the path of a new file, or of one "
+                f"--store {settings.store}: the file cannot be used ({reason}). Pass the path of a new file, or of one "
                 "that a service has written."
             ) from error
 
