@@ -107,7 +107,7 @@ def small_trees(n_rows=2000, n_features=16, n_trees=50, repeats=7) -> None:
     X, y = correlated_regression(n_rows, n_features)
     weight, rows, features = np.ones(n_rows), np.arange(n_rows, dtype=np.uint32), np.arange(n_features)
     bins = Bins.of(X, weight, 64, np.zeros(n_features, dtype=bool), np.random.default_rng(0))
-    payments, limits = NoPayments(weight, n_features), Limits(None, 31, 20.0, 1.0)
+    payments, limits = NoPayments(n_features), Limits(None, 31, 20.0, 1.0)
     grower = Grower(bins.codes(X), bins, payments, limits, constant_hessian=True, all_weight=float(n_rows))
     ways = grower._free.grow, lambda bag: grower._priced.grow(bag, payments)
     best = np.full(2, np.inf)

@@ -1,12 +1,13 @@
 """One search: fit on two thirds of the rows of a table, score and spend on the others; print one JSON line per budget.
 
-    python benchmarks/search/run.py heart 0 0.15 0.4
+    python benchmarks/search/run.py heart 0 900 0.15 0.4
 
-It uses whichever version of thrifty is on the path, so that versions can be compared. The rows of a split are the same
-for every version.
+The third argument is a limit in seconds of CPU time, after which the process is ended. The run uses whichever version
+of thrifty is on the path, so that versions can be compared. The rows of a split are the same for every version.
 """
 
 import json
+import resource
 import sys
 import warnings
 from time import perf_counter, process_time
@@ -98,4 +99,6 @@ def main(name: str, seed: int, shares: list[float]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), [float(each) for each in sys.argv[3:]])
+    limit = int(sys.argv[3])
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+    main(sys.argv[1], int(sys.argv[2]), [float(each) for each in sys.argv[4:]])

@@ -69,6 +69,18 @@ def test_the_file_of_a_search_names_its_target(thrifty, tables, heart):
     assert thrifty("evaluate", "m.thrifty", "more.csv").code == 0
 
 
+def test_what_less_and_more_money_buy_is_told(thrifty, models, tables):
+    """The fixture's search has points on both sides of the chosen one."""
+    for command in (("evaluate", models / "heart.thrifty", "heart.csv"), ("explain", models / "heart.thrifty")):
+        said = " ".join(thrifty(*command).out.split())
+        assert "The constant answer scores" in said
+        assert "Everything for everyone scores" in said
+        assert "Less money: within half of this spend, the best score that was measured is" in said
+        assert "More money buys more" in said or "scores higher." in said
+    told = json.loads(thrifty("evaluate", models / "heart.thrifty", "heart.csv", "--json").out)
+    assert set(told["anchors"]) == {"constant", "everything"}
+
+
 def test_numbers_and_rankings(thrifty, models, tables, mixed):
     table, targets = mixed
     told = json.loads(thrifty("evaluate", models / "amount.thrifty", "mixed.csv", "--target", "amount", "--json").out)

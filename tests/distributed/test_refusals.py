@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 
-from thrifty import ASTCClassifier, ASTCRegressor, AttentiveClassifier
+from thrifty import ASTCClassifier, ASTCRegressor, AttentiveClassifier, GreedyMiserRanker, GreedyMiserRegressor
 
 GOOD = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.5, 0.1, 0.2], "y": [1.0, 0.0, 2.0]})
 BAD = {
@@ -82,3 +82,30 @@ def test_a_feature_map_needs_all_rows(client):
     model = ASTCRegressor(feature_map=GradientBoostingRegressor(n_estimators=2))
     with pytest.raises(ValueError, match="needs all rows in one process"):
         model.fit(da.ones((10, 2), chunks=(5, 2)), da.arange(10, chunks=5))
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_the_booster_names_the_partition(client, message):
+    X, y = collection(BAD[message], ["a", "b"]), collection(BAD[message], ["y"])["y"]
+    with pytest.raises(ValueError, match=f"(?i)^GreedyMiserRegressor: partition 1: .*{message}"):
+        GreedyMiserRegressor().fit(X, y)
+
+
+def test_a_value_that_is_not_a_category_names_the_partition(client):
+    X, y = collection(GOOD.assign(b=[1.0, 0.5, 2.0]), ["a", "b"]), collection(GOOD, ["y"])["y"]
+    with pytest.raises(ValueError, match=r"^GreedyMiserRegressor: partition 0: categorical feature 'b' holds 0\.5"):
+        GreedyMiserRegressor(categorical_features=["b"]).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (GreedyMiserRanker(), r"^GreedyMiserRanker: loss='lambdarank' needs all rows in one process"),
+        (GreedyMiserRegressor(early_stopping=True), r"early_stopping=True needs all rows in one process.*Pass"),
+        (GreedyMiserRanker(loss="squared_error"), r"query 3 has rows in partition 0 and in partition 1"),
+    ],
+)
+def test_settings_that_need_all_rows(client, model, message):
+    X = da.ones((10, 2), chunks=(5, 2))
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, X[:, 0], qid=da.from_array(np.repeat([1, 2, 3, 4], [2, 1, 4, 3]), chunks=5))

@@ -120,13 +120,13 @@ def test_without_tokens_this_machine_is_served(on_tree, host):
     assert on_tree.get("/healthz", headers={"Host": host}).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/static/page.css", "/model", "/nothing", "/static/../gate.py", "/static/nothing"]
-)
+@pytest.mark.parametrize("path", ["/", "/static/page.css", "/model", "/nothing", "/gate.py", "/static/nothing"])
 def test_every_reply_has_security_headers(on_tree, path):
     headers = on_tree.get(path).headers
     policy = headers["content-security-policy"]
-    assert "default-src 'self'" in policy
+    of_page = path == "/" or path.startswith("/static/")
+    assert policy.startswith("default-src 'self'" if of_page else "default-src 'none'")
+    assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cross-origin-resource-policy"] == "same-origin"
@@ -195,6 +195,14 @@ def test_other_places_and_methods(on_tree, method, path, status):
     assert problem(on_tree.request(method, path, headers=headers), status)
 
 
+@pytest.mark.parametrize(
+    ("path", "allowed"), [("/sessions/x", "DELETE, GET, POST"), ("/sessions", "POST"), ("/static/page.css", "GET")]
+)
+def test_a_method_that_is_not_allowed_is_answered_with_those_that_are(on_tree, path, allowed):
+    reply = on_tree.patch(path, json={})
+    assert (reply.status_code, reply.headers["allow"]) == (405, allowed)
+
+
 @pytest.mark.parametrize("path", ["/", "/static/page.css", "/healthz", "/model"])
 def test_head_is_get_without_a_body(on_tree, path):
     head, get = on_tree.head(path), on_tree.get(path)
@@ -208,6 +216,14 @@ def test_a_browser_asks_again_for_the_files_of_the_page(on_tree):
     again = on_tree.get("/static/app.js", headers={"If-None-Match": page.headers["etag"]})
     assert again.status_code == 304
     assert on_tree.get("/model").headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("given", ["bytes=0-3", "bytes=9999999-", "bytes=x"])
+def test_files_of_the_page_are_sent_whole(on_tree, given):
+    whole = on_tree.get("/static/page.css")
+    part = on_tree.get("/static/page.css", headers={"Range": given})
+    assert (part.status_code, part.content) == (200, whole.content)
+    assert whole.headers["content-type"] == "text/css; charset=utf-8"
 
 
 def test_words_of_clients_are_not_labels_of_metrics(on_tree):

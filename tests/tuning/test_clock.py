@@ -26,3 +26,13 @@ def test_the_final_fit_is_kept_in_reserve():
     assert not clock.allows("l1", "a", 100, n_fits=19)
     assert not clock.allows("l1", "a", 100, n_fits=16, reserve=300.0)
     assert clock.allows("l1", "a", 100, n_fits=16, reserve=float("-inf"))
+
+
+def test_a_guess_holds_until_a_fit_was_measured():
+    clock = Clock(1000.0, 1, 100)
+    clock.expect("slow", 300.0, 1_000)
+    assert (clock.predict("slow", "a", 10), clock.predict("slow", "a", 3_000)) == (300.0, 900.0)
+    assert not clock.allows("slow", "a", 1_000, n_fits=3)
+    clock.record("slow", "a", 1_000, 1.0)
+    assert clock.predict("slow", "a", 3_000) == 3.0
+    assert clock.allows("slow", "a", 1_000, n_fits=3)

@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from thrifty.tuning.comparisons import best_beyond, best_of_all, best_same_for_all, complete, notes, succeeded
+from thrifty.tuning.comparisons import (
+    best_beyond,
+    best_of_all,
+    best_same_for_all,
+    best_within,
+    complete,
+    notes,
+    succeeded,
+)
 
 
 def point(method, spend, score, **more):
@@ -43,6 +51,12 @@ def test_more_money_buys_something_or_nothing():
     assert best_beyond(POINTS, POINTS[0])["score"] == 0.85
     assert best_of_all(POINTS)["spend"] == 6.0
     assert best_of_all([]) is None
+
+
+def test_less_money_buys_something_or_nothing():
+    assert best_within(POINTS, 6.0)["spend"] == 6.0
+    assert best_within(POINTS, 5.0)["spend"] == 2.0
+    assert best_within(POINTS, 1.0) is None
 
 
 def test_notes_are_counted():

@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from thrifty.cli.terminal import console, plain_table, print_uncut
-from thrifty.costs.amounts import amount
-
 if TYPE_CHECKING:
     from thrifty.costs import ErrorCosts
     from thrifty.models.rows import Rows
@@ -77,6 +74,9 @@ def case_costs(scoring: Any, promise: Mapping[str, Any] | None, anchors: Any) ->
 
 def print_case_costs(costs: Mapping[str, CaseCost], unit: str) -> None:
     """Print what a case costs as a table, and what the model saves."""
+    from thrifty.cli.terminal import console, plain_table, print_uncut
+    from thrifty.costs.amounts import amount
+
     table = plain_table(a_case_costs="left", tests="right", errors="right", total="right")
     for name, each in costs.items():
         cells = (amount(value, unit, fixed=True) for value in (each.spend, each.errors, each.total))

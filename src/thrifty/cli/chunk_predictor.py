@@ -86,10 +86,7 @@ class ChunkPredictor:
 
     def summary(self) -> str:
         """Return the number of rows and their spend, as a sentence."""
-        if not self.n_rows:
-            return "There were no rows."
-        mean, largest = map(self.loaded.amount, (self.total_spend / self.n_rows, self.largest_spend))
-        return f"{plural(self.n_rows, 'row')}: {mean} on average, {largest} at most."
+        return spend_summary(self.loaded, self.n_rows, self.total_spend, self.largest_spend)
 
     def _acquire(self, rows: Any, qid: Any) -> Acquisition:
         with rows_counted_by(lambda row: self.n_rows + row + 1, self.place):
@@ -117,6 +114,13 @@ class ChunkPredictor:
         acquired = np.zeros((0, len(self.loaded.names)), dtype=bool)
         costs = self.loaded.model.cost_model_
         return Acquisition(np.array(classes)[:0], score, lambda: acquired, np.zeros(0), np.zeros(0, dtype=int), costs)
+
+
+def spend_summary(loaded: LoadedModel, n_rows: int, total: float, largest: float) -> str:
+    """Return the number of rows and their spend, as a sentence."""
+    if not n_rows:
+        return "There were no rows."
+    return f"{plural(n_rows, 'row')}: {loaded.amount(total / n_rows)} on average, {loaded.amount(largest)} at most."
 
 
 def whole_queries(chunks: Iterable[Any], qid: str, place: str) -> Iterator[Any]:

@@ -1,7 +1,7 @@
 """What ``thrifty fit`` says about columns, and ``thrifty predict`` about odd cells."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from thrifty.cli.tables.table_file import quoted
 from thrifty.cli.words import plural, shortened
@@ -72,17 +72,35 @@ def refuse_useless(reports: Iterable[ColumnReport], numbers: Sequence[int]) -> N
             )
 
 
+class _OddColumn(NamedTuple):
+    """The odd cells of a column: what they are not, the first one and where it is, and how many there are."""
+
+    expected: str
+    first: Any
+    place: str
+    n_cells: int
+
+
 class OddCellCounts:
     """Counts the odd cells of a table that is read in chunks."""
 
     def __init__(self) -> None:
-        self._found: dict[Any, tuple[OddCells, int, int]] = {}
+        self._found: dict[Any, _OddColumn] = {}
 
     def add(self, cells: Iterable[OddCells], n_rows_before: int) -> None:
         """Count the odd cells of a chunk."""
         for odd in cells:
-            first, row, count = self._found.get(odd.column, (odd, n_rows_before + int(odd.rows[0]) + 1, 0))
-            self._found[odd.column] = first, row, count + len(odd.rows)
+            place = f"row {n_rows_before + int(odd.rows[0]) + 1}"
+            self._add(odd.column, _OddColumn(odd.expected, odd.first, place, len(odd.rows)))
+
+    def add_file(self, counts: "OddCellCounts", file: str) -> None:
+        """Count the odd cells of a file."""
+        for name, odd in counts._found.items():
+            self._add(name, odd._replace(place=f"{odd.place} of {file}"))
+
+    def _add(self, name: Any, odd: _OddColumn) -> None:
+        known = self._found.get(name, odd._replace(n_cells=0))
+        self._found[name] = known._replace(n_cells=known.n_cells + odd.n_cells)
 
     def sentences(self) -> list[str]:
         """Return a sentence about each column with odd cells, and how they are treated."""
@@ -95,11 +113,10 @@ class OddCellCounts:
             raise ValueError(f"{place}: --strict refuses odd cells: {found}. {STRICT}")
 
     def _findings(self) -> Iterator[tuple[str, str]]:
-        for name, (odd, row, count) in self._found.items():
-            are = "is" if count == 1 else "are"
-            found = (
-                f"{plural(count, 'cell')} of {name!r} {are} {ODD[odd.expected]}, first {_shown(odd.first)} in row {row}"
-            )
+        for name, odd in self._found.items():
+            are = "is" if odd.n_cells == 1 else "are"
+            found = f"{plural(odd.n_cells, 'cell')} of {name!r} {are} {ODD[odd.expected]}"
+            found += f", first {_shown(odd.first)} in {odd.place}"
             yield found, "unlike all levels" if odd.expected == CATEGORY else "unavailable"
 
 

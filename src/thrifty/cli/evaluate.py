@@ -8,13 +8,15 @@ import typer
 from thrifty.cli.keys import KeyFile, read_key
 
 BROKEN = 1  # exit code
+ROWS_HELP = "Held-out rows with their targets: .csv, .tsv, .parquet, a folder of .parquet, or - for standard input."
 HTML = (".html", ".htm")
 
 
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model file.")],
     rows: Annotated[
-        Path, typer.Argument(help="Held-out rows with their targets: .csv, .tsv, .parquet, or - for standard input.")
+        Path,
+        typer.Argument(help=ROWS_HELP),
     ],
     target: Annotated[
         str | None, typer.Option(help="The column with the targets; by default the one that the model was fitted to.")

@@ -8,6 +8,7 @@ from typing import Any
 from thrifty import __version__
 from thrifty.cli.loaded_model import LoadedModel
 from thrifty.cli.page import fill_template, large_numbers, table_row
+from thrifty.cli.search_report import SearchReport
 from thrifty.cli.terminal import console, plain_table
 from thrifty.evaluation import Evaluation
 from thrifty.evaluation.estimates import Estimate
@@ -27,6 +28,7 @@ def sentences(loaded: LoadedModel, found: Evaluation) -> Iterator[str]:
     if found.cap is not None and found.at_cap is not None:
         yield f"The cap of {loaded.amount(found.cap)} stops {found.at_cap:.1%} of the rows."
     yield verdict(loaded, found)
+    yield from _worth(loaded)
 
 
 def verdict(loaded: LoadedModel, found: Evaluation) -> str:
@@ -47,6 +49,14 @@ def _promised_score(loaded: LoadedModel, found: Evaluation) -> Iterator[str]:
     promise = getattr(loaded.model, "promise_", None)
     if promise is not None and promise.scoring == found.scoring:
         yield f"The search measured {promise.score:.3f} (± {promise.score_error:.3f})."
+
+
+def _worth(loaded: LoadedModel) -> Iterator[str]:
+    """Yield what the search measured for less and for more money, if the model comes from a search."""
+    searched = SearchReport.of_manifest(loaded.manifest)
+    if searched is not None:
+        yield f"What the search measured for less and for more money ({score_name(searched.scoring)}):"
+        yield from searched.worth()
 
 
 def _range(found: Evaluation, estimate: Estimate, written: Any) -> str:
@@ -110,7 +120,8 @@ def print_evaluation(loaded: LoadedModel, found: Evaluation) -> None:
 def record_of(loaded: LoadedModel, found: Evaluation) -> dict[str, Any]:
     """Return an evaluation as plain values, ready for JSON."""
     promise = getattr(loaded.model, "promise_", None)
-    return found.as_dict() | {"promise": promise and promise.as_dict()}
+    anchors = loaded.manifest and loaded.manifest.anchors
+    return found.as_dict() | {"promise": promise and promise.as_dict(), "anchors": anchors}
 
 
 def evaluation_page(loaded: LoadedModel, found: Evaluation, title: str) -> str:

@@ -9,9 +9,14 @@ from thrifty.cli import search
 from thrifty.cli.case_costs import ClassWeight, ErrorCostsFile
 from thrifty.cli.keys import KeyFile, read_key
 
+ROWS_HELP = "Rows to learn from: .csv, .tsv, .parquet, a folder of .parquet, or - for standard input."
+
 
 def fit(
-    data: Annotated[Path, typer.Argument(help="Rows to learn from: .csv, .tsv, .parquet, or - for standard input.")],
+    data: Annotated[
+        Path,
+        typer.Argument(help=ROWS_HELP),
+    ],
     target: search.Target = None,
     costs: search.Costs = None,
     budget: search.Budget = None,

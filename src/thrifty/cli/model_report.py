@@ -12,7 +12,7 @@ from rich.tree import Tree
 
 from thrifty.cli.labelled_rows import read_labelled
 from thrifty.cli.loaded_model import LoadedModel
-from thrifty.cli.search_report import promise_sentences
+from thrifty.cli.search_report import SearchReport, promise_sentences
 from thrifty.cli.terminal import console, plain_table, print_json
 from thrifty.cli.words import plural, printable
 from thrifty.costs.amounts import amount
@@ -101,12 +101,14 @@ def print_model(loaded: LoadedModel, purchases: Purchases | None, *, as_json: bo
 
 
 def facts(loaded: LoadedModel, outline: Outline) -> list[str]:
-    """Return sentences about the model and, from the manifest, about its training and its promise."""
+    """Return sentences about the model and, from the manifest, its training, its promise and what money buys."""
     columns = f"{len(loaded.names)} columns, which cost {loaded.amount(outline.total)} together"
     sentences, manifest = [f"{outline.model} on {columns}."], loaded.manifest
     if manifest and manifest.training and manifest.training["n_rows"]:
         sentences.append(f"Fitted on {manifest.training['n_rows']:,} rows on {manifest.training['date'][:10]}.")
-    return [*sentences, *(promise_sentences(manifest.promise) if manifest and manifest.promise else [])]
+    sentences += promise_sentences(manifest.promise) if manifest and manifest.promise else []
+    searched = SearchReport.of_manifest(manifest)
+    return sentences if searched is None else [*sentences, *searched.worth()]
 
 
 def _first_step(loaded: LoadedModel, outline: Outline) -> str:

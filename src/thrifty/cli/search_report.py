@@ -56,9 +56,16 @@ class SearchReport:
         """Return the report of the search that a model file comes from."""
         from thrifty.persistence import read_manifest
 
-        manifest = read_manifest(path, key=key)
-        if manifest.frontier is None or manifest.promise is None:
+        report = cls.of_manifest(read_manifest(path, key=key))
+        if report is None:
             raise ValueError(f"{path}: the model does not come from a search, so it has no frontier. Pass a table.")
+        return report
+
+    @classmethod
+    def of_manifest(cls, manifest: Any) -> "SearchReport | None":
+        """Return the report of the search that a manifest describes; None if the model does not come from one."""
+        if manifest is None or manifest.frontier is None or manifest.promise is None:
+            return None
         promise = manifest.promise
         terms = (promise["budget"], promise["unit"], promise["scoring"])
         return cls(manifest.frontier, promise, *terms, manifest.anchors, manifest.target)
@@ -87,13 +94,17 @@ class SearchReport:
     def sentences(self) -> list[str]:
         """Return what was chosen, what it promises, what more and less money buy, and which candidates failed."""
         sentences = [] if self.promise is None else promise_sentences(self.promise)
-        sentences += worth_sentences(self.points, self.anchors, self.chosen, self.unit)
+        sentences += self.worth()
         sentences += note_sentences(self.points)
         errors = {point["method"]: point["error"] for point in self.points if point["error"]}
         for method, error in errors.items():
             count = sum(point["method"] == method and bool(point["error"]) for point in self.points)
             sentences.append(f"{count} point{'s' * (count > 1)} of {method} failed: {error}")
         return sentences
+
+    def worth(self) -> list[str]:
+        """Return sentences about the anchors, the same columns for every row, and what less and more money buy."""
+        return list(worth_sentences(self.points, self.anchors, self.chosen, self.unit))
 
     def print(self) -> None:
         """Print the best points as a table, with the chosen one marked, and the sentences."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from thrifty.costs.amounts import amount
-from thrifty.tuning.comparisons import best_beyond, best_of_all, best_same_for_all, notes
+from thrifty.tuning.comparisons import best_beyond, best_of_all, best_same_for_all, best_within, notes
 
 MAX_METHODS = 4  # in a sentence
 
@@ -23,6 +23,7 @@ def worth_sentences(
     if static := best_same_for_all(points, point["spend"]):
         found = f"{static['score']:.3f}, for {amount(static['spend'], unit)} ({static['method']})"
         yield f"The same columns for every row score at best {found}, within this spend."
+    yield from less_money(points, point, unit)
     yield more_money(points, point, unit)
 
 
@@ -34,6 +35,16 @@ def anchor_sentences(anchors: Mapping[str, Mapping[str, Any]], unit: str) -> Ite
     if "everything" in known:
         spend = amount(known["everything"]["spend"], unit)
         yield f"Everything for everyone scores {known['everything']['score']:.3f} for {spend} a row."
+
+
+def less_money(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any], unit: str) -> Iterator[str]:
+    """Yield what half the spend of a point buys, if that is something."""
+    cheaper = best_within(points, point["spend"] / 2)
+    if cheaper is not None and cheaper["spend"] > 0:
+        yield (
+            f"Less money: within half of this spend, the best score that was measured is {cheaper['score']:.3f}, for "
+            f"{amount(cheaper['spend'], unit)} a row ({cheaper['method']})."
+        )
 
 
 def more_money(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any], unit: str) -> str:

@@ -21,7 +21,21 @@ from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.rows import Rows, checked_queries
 from thrifty.models.training_record import Training, fingerprint
 
-FITTED = ("ASTCClassifier", "ASTCRegressor", "CostWeightedL1Classifier", "CostWeightedL1Regressor")
+FITTED = (
+    "ASTCClassifier",
+    "ASTCRegressor",
+    "CSCCClassifier",
+    "CSCCRegressor",
+    "CSTCClassifier",
+    "CSTCRegressor",
+    "CostWeightedL1Classifier",
+    "CostWeightedL1Regressor",
+    "CronusClassifier",
+    "CronusRegressor",
+    "GreedyMiserClassifier",
+    "GreedyMiserRanker",
+    "GreedyMiserRegressor",
+)
 
 
 def cannot_fit(owner: str) -> str:

@@ -82,6 +82,14 @@ class Packed(NamedTuple):
 @njit(cache=True, nogil=True)
 def pack_rows(rows, gradient, weight, hessian, m):
     """Pack the derivatives of some rows into words, scaled by powers of two so that their sums just fit."""
+    G_abs, G_squared, W, H = derivative_sums(rows, gradient, weight, hessian)
+    scales = word_scales(G_abs, W, H)
+    return Packed(packed_words(rows, gradient, weight, hessian, scales, m), scales, G_abs, G_squared, W, H)
+
+
+@njit(cache=True, nogil=True)
+def derivative_sums(rows, gradient, weight, hessian):
+    """Return the sums of |gradients|, of their squares, of weights and of Hessians over some rows."""
     G_abs, G_squared, W, H = 0.0, 0.0, 0.0, 0.0
     for r in range(rows.size):
         i = _U(rows[r])
@@ -89,7 +97,18 @@ def pack_rows(rows, gradient, weight, hessian, m):
         G_squared += gradient[i] ** 2
         W += weight[i]
         H += hessian[i]
-    scales = np.array([_scale(G_abs, 32), _scale(W, 29), _scale(H, 61)])
+    return G_abs, G_squared, W, H
+
+
+@njit(cache=True, nogil=True)
+def word_scales(G_abs, W, H):
+    """Return the powers of two by which gradients, weights and Hessians are multiplied, given the sums of all rows."""
+    return np.array([_scale(G_abs, 32), _scale(W, 29), _scale(H, 61)])
+
+
+@njit(cache=True, nogil=True)
+def packed_words(rows, gradient, weight, hessian, scales, m):
+    """Return the words (n, m) of some rows."""
     words = np.empty((rows.size, m), np.int64)
     for r in range(rows.size):
         i = _U(rows[r])
@@ -97,7 +116,7 @@ def pack_rows(rows, gradient, weight, hessian, m):
         words[r, 0] = scaled_gradient * (WEIGHT_MASK + 1) + np.int64(np.rint(weight[i] * scales[1]))
         if m == 2:
             words[r, 1] = np.int64(np.rint(hessian[i] * scales[2]))
-    return Packed(words, scales, G_abs, G_squared, W, H)
+    return words
 
 
 @njit(cache=True, nogil=True)

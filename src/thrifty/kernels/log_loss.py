@@ -1,4 +1,4 @@
-"""Log-loss of two classes: derivatives, and the mean.
+"""Log-loss of two classes: derivatives, and sums.
 
 s    score of a row, the log-odds of class 1      y    its class, 0 or 1      w    its weight
 """
@@ -17,10 +17,10 @@ def log_loss_derivatives(s, y, w, first, last, gradient, hessian):
 
 
 @njit(cache=True, nogil=True)
-def mean_log_loss(s, y, w):
-    """Return the weighted mean of log(1 + exp(s)) - y s."""
+def sum_of_log_losses(s, y, w):
+    """Return the weighted sum of log(1 + exp(s)) - y s, and the sum of the weights."""
     total, weight = 0.0, 0.0
     for i in range(s.size):
         total += w[i] * (max(s[i], 0.0) + np.log1p(np.exp(-abs(s[i]))) - y[i] * s[i])
         weight += w[i]
-    return total / weight
+    return total, weight

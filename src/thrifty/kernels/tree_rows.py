@@ -66,13 +66,26 @@ def leaf_steps(feature, spans, rows, gradient, hessian, ridge):
     steps = np.zeros(len(feature))
     for node in range(len(feature)):
         if feature[node] == LEAF:
-            G, H = 0.0, ridge
-            for r in range(spans[node, 0], spans[node, 1]):
-                i = _U(rows[r])
-                G += gradient[i]
-                H += hessian[i]
-            steps[node] = -G / H if H > 0 else 0.0
+            first, last = spans[node, 0], spans[node, 1]
+            steps[node] = newton_step(*sums_of_derivatives(rows[first:last], gradient, hessian, ridge))
     return steps
+
+
+@njit(cache=True, nogil=True)
+def sums_of_derivatives(rows, gradient, hessian, ridge):
+    """Return the sums G of gradients and H of Hessians of some rows; H starts from `ridge`."""
+    G, H = 0.0, ridge
+    for r in range(rows.size):
+        i = _U(rows[r])
+        G += gradient[i]
+        H += hessian[i]
+    return G, H
+
+
+@njit(cache=True, nogil=True)
+def newton_step(G, H):
+    """Return the step -G / H, or 0 if H is 0."""
+    return -G / H if H > 0 else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -20,6 +20,8 @@ from importlib import import_module
 from operator import add
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from thrifty.exceptions import MissingExtraError
 
 Block = TypeVar("Block", covariant=True)
@@ -30,6 +32,21 @@ class PerBlock(NamedTuple):
     """An argument that differs between blocks: one value per block."""
 
     values: Sequence[Any]
+
+
+def evenly_spaced(lengths: Sequence[int], size: int) -> PerBlock:
+    """Return the positions in each block of at most `size` rows, evenly spaced over the rows of all blocks.
+
+    Examples
+    --------
+    >>> from thrifty.models.homes import evenly_spaced
+    >>> [positions.tolist() for positions in evenly_spaced([3, 0, 4], 4).values]
+    [[0, 2], [], [1, 3]]
+    """
+    ends = np.cumsum(lengths)
+    chosen = np.linspace(0, ends[-1] - 1, min(size, ends[-1])).astype(int)
+    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    return PerBlock([part - start for part, start in zip(parts, [0, *ends[:-1]], strict=True)])
 
 
 class Home(ABC, Generic[Block]):
@@ -107,6 +124,60 @@ class Here(Home[Block]):
         """Return the home of both blocks."""
         assert isinstance(other, Here)
         return Here(*self._parts, *other._parts)
+
+
+class Joined(Home[Block]):
+    """The blocks of two homes, one after another, such as rows on workers and a few rows of this process.
+
+    Parameters
+    ----------
+    first, second : Home
+
+    Examples
+    --------
+    >>> from thrifty.models.homes import Here, Joined, PerBlock
+    >>> Joined(Here([1.0, 2.0]), Here([3.0])).collect(lambda x, power: sum(x) ** power, PerBlock([2, 3]))
+    [9.0, 27.0]
+    """
+
+    def __init__(self, first: Home[Any], second: Home[Any]):
+        self._homes = first, second
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks of both homes."""
+        return sum(home.n_blocks for home in self._homes)
+
+    @property
+    def block(self) -> Block:
+        """What the first home says, because there are at least two blocks."""
+        return self._homes[0].block
+
+    def sum(self, work: Work, *arguments: Any) -> Any:
+        """Return the sum over the blocks of both homes."""
+        return added([home.sum(work, *those) for home, those in self._each(arguments)])
+
+    def collect(self, work: Work, *arguments: Any) -> list[Any]:
+        """Return ``work(block, *arguments)`` of each block."""
+        return [result for home, those in self._each(arguments) for result in home.collect(work, *those)]
+
+    def map(self, work: Work, *arguments: Any) -> "Joined[Any]":
+        """Return the home of ``work(block, *arguments)``."""
+        return Joined(*(home.map(work, *those) for home, those in self._each(arguments)))
+
+    def beside(self, other: Home[Any]) -> "Joined[Any]":
+        """Return the home of the blocks of both."""
+        assert isinstance(other, Joined)
+        return Joined(*(mine.beside(its) for mine, its in zip(self._homes, other._homes, strict=True)))
+
+    def _each(self, arguments: tuple[Any, ...]) -> list[tuple[Home[Any], list[Any]]]:
+        """Return both homes, each with the arguments for its blocks."""
+        n_first = self._homes[0].n_blocks
+        parts = slice(0, n_first), slice(n_first, None)
+        return [
+            (home, [PerBlock(each.values[part]) if isinstance(each, PerBlock) else each for each in arguments])
+            for home, part in zip(self._homes, parts, strict=True)
+        ]
 
 
 def argument_of(argument: Any, block: int) -> Any:

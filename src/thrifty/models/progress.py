@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 from time import monotonic
 
 from rich.console import Console
@@ -48,7 +49,8 @@ def progress(title: str | None, total: int) -> Iterator[Callable[[str], None]]:
 def measured_progress(title: str | None, *, every: float = SECONDS_BETWEEN_LINES) -> Iterator[Callable[..., None]]:
     """Show the progress of work whose remaining time is predicted by the caller.
 
-    On a terminal it is a bar. Elsewhere it is a line every few seconds, and none if the work ends before.
+    On a terminal it is a bar. Elsewhere it is a line every few seconds, also while `show` is not called for long. The
+    first line comes after two intervals.
 
     Parameters
     ----------
@@ -73,7 +75,8 @@ def measured_progress(title: str | None, *, every: float = SECONDS_BETWEEN_LINES
         with _bar(title) as show:
             yield show
     else:
-        yield _Lines(title, every)
+        with _lines(title, every) as show:
+            yield show
 
 
 @contextmanager
@@ -90,16 +93,28 @@ def _bar(title: str) -> Iterator[Callable[..., None]]:
         yield show
 
 
-class _Lines:
-    """Prints a line if the last one was printed long ago; the first after two intervals."""
+@contextmanager
+def _lines(title: str, every: float) -> Iterator[Callable[..., None]]:
+    """Print what was shown last, in a thread of its own, because one step may take long."""
+    shown, over = [("", 0.0)], Event()
 
-    def __init__(self, title: str, every: float):
-        self.title, self.every, self.due = title, every, monotonic() + 2 * every
+    def show(state: str, seconds_left: float) -> None:
+        shown[0] = state, monotonic() + seconds_left
 
-    def __call__(self, state: str, seconds_left: float) -> None:
-        if monotonic() >= self.due:
-            self.due = monotonic() + self.every
-            print(f"{self.title}: {_state(state, seconds_left)}", file=sys.stderr, flush=True)
+    def print_lines() -> None:
+        wait = 2 * every
+        while not over.wait(wait):
+            wait, (state, end) = every, shown[0]
+            if state:
+                print(f"{title}: {_state(state, end - monotonic())}", file=sys.stderr, flush=True)
+
+    printer = Thread(target=print_lines, name="thrifty progress", daemon=True)
+    printer.start()
+    try:
+        yield show
+    finally:
+        over.set()
+        printer.join()
 
 
 def _state(state: str, seconds_left: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -12,6 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from thrifty.arrays import is_device_array, taken
 from thrifty.models.parameters import is_number
+
+if TYPE_CHECKING:
+    from thrifty.models.homes import Home
 
 Encoder = Callable[[np.ndarray], np.ndarray]  # turns y into columns of numbers (n, n_targets)
 LARGEST_TARGET, SMALLEST_TARGET = 1e100, 1e-100  # squares of targets and their sums are then finite and not 0
@@ -124,6 +127,23 @@ def checked_queries(qid: Any, n_rows: int, owner: str) -> np.ndarray | None:
     if (missing := np.flatnonzero([query is None or query != query for query in queries.tolist()])).size:
         raise ValueError(f"{owner}: qid is missing in row {missing[0]}. Pass one query per row.")
     return queries
+
+
+def refuse_divided_queries(rows: Home[Rows], owner: str) -> None:
+    """Raise ValueError if a query has rows in several partitions; the message begins with `owner`."""
+    partition_of: dict[Any, int] = {}
+    for partition, queries in enumerate(rows.collect(distinct_queries)):
+        for query in queries.tolist():
+            if (other := partition_of.setdefault(query, partition)) != partition:
+                raise ValueError(
+                    f"{owner}: query {query!r} has rows in partition {other} and in partition {partition}. "
+                    "Repartition the collections so that each query is in one partition, or leave out qid."
+                )
+
+
+def distinct_queries(rows: Rows) -> np.ndarray:
+    """Return the queries of a block of rows."""
+    return np.zeros(0, dtype=int) if rows.qid is None else np.unique(rows.qid)
 
 
 def largest_target(rows: Rows) -> float:

@@ -7,7 +7,7 @@
     sessions/         sessions of clients: stored as their answers, replayed where they are needed
     served_model.py   the model as JSON: columns, prices, outline, answers
     process.py        sockets and worker processes
-    connections.py    how long a client may take to send a request
+    connections.py    how long a client may take to send a request and to read a reply
     page/             the page for people
 
 Only this package imports the web framework. Names are imported on first use.

@@ -7,11 +7,10 @@ import logging
 import time
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from thrifty.serving.problems import Problem, RefusedError, refused_by_routes
+from thrifty.serving.problems import Problem, RefusedError
 from thrifty.serving.request_counts import RequestCounts
 from thrifty.serving.sessions.record import Client
 from thrifty.serving.tokens import Tokens
@@ -26,14 +25,15 @@ POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; object-src 'none'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+POLICY_OF_DATA = "default-src 'none'; frame-ancestors 'none'"
 SECURITY = [
-    (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-OF_DATA = [*SECURITY, (b"cache-control", b"no-store")]
+OF_DATA = [*SECURITY, (b"content-security-policy", POLICY_OF_DATA.encode()), (b"cache-control", b"no-store")]
 OF_PAGE = [
     *SECURITY,
+    (b"content-security-policy", POLICY.encode()),
     (b"cache-control", b"no-cache"),  # the files of two versions do not go together
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -58,14 +58,12 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         began, reply = time.perf_counter(), ReplyWithHeaders(scope, send)
         if scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # the server sends the headers of the reply only
         try:
-            await self._pass(scope, receive, reply)
+            self._check(scope)
+            await self._app(scope, BoundedBody(receive, self._max_bytes), reply)
         except RefusedError as refused:
             await Problem(refused.status, refused.detail, refused.headers)(scope, receive, reply)
         except ClientDisconnect:
@@ -75,14 +73,6 @@ class Gate:
             if reply.status is None:
                 await Problem(500, "the service failed on this request. Its log has the reason.")(scope, receive, reply)
         self._counts.add(scope, reply.status or 500, time.perf_counter() - began)
-
-    async def _pass(self, scope: Scope, receive: Receive, reply: Send) -> None:
-        """Let the application answer a request; raise RefusedError if it is refused."""
-        self._check(scope)
-        try:
-            await self._app(scope, BoundedBody(receive, self._max_bytes), reply)
-        except HTTPException as error:
-            raise refused_by_routes(scope, error) from error
 
     def _check(self, scope: Scope) -> None:
         """Remember who makes the request; raise RefusedError if it must not go on."""

@@ -1,22 +1,16 @@
 """Errors as problem+json (RFC 9457): the sentence of the project, and never a traceback."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import Scope
 
 from thrifty.exceptions import ThriftyError
 from thrifty.stored.medium import shown
 
 MEDIA_TYPE = "application/problem+json"
-SENTENCES = {
-    404: "there is nothing at {path}. See /openapi.json for what there is.",
-    405: "{path} does not accept {method}. See /openapi.json for what it accepts.",
-}
 
 
 class RefusedError(Exception):
@@ -58,8 +52,12 @@ def refusing(status: int = 422) -> Iterator[None]:
         raise RefusedError(status, text.replace(", or None if it", ", or null if it")) from error
 
 
-def refused_by_routes(scope: Scope, error: HTTPException) -> RefusedError:
-    """Return the refusal of a request that no route answers."""
-    place = {"path": shown(scope["path"]), "method": scope["method"]}
-    known = SENTENCES.get(error.status_code, "").format(**place)
-    return RefusedError(error.status_code, known or f"{error.detail}.".replace("..", "."), error.headers)
+def nothing_at(path: str) -> RefusedError:
+    """Return the refusal of a path that does not exist."""
+    return RefusedError(404, f"there is nothing at {shown(path)}. See /openapi.json for what there is.")
+
+
+def not_allowed(method: str, path: str, allowed: Sequence[str]) -> RefusedError:
+    """Return the refusal of a method that a path does not have."""
+    detail = f"{shown(path)} does not accept {shown(method)}. See /openapi.json for what it accepts."
+    return RefusedError(405, detail, {"Allow": ", ".join(allowed)})

@@ -97,7 +97,14 @@ def _method_sweep(label: str, name: str, problem: Problem, random_state: Any) ->
         estimator.set_params(random_state=random_state)
     if problem.error_costs is not None and _takes(estimator, problem.error_costs):
         estimator.set_params(error_costs=problem.error_costs)
-    return Sweep(label, estimator, tuple(method.sweep(estimator, problem)), method.max_rows(problem), method.is_slow)
+    return Sweep(
+        label,
+        estimator,
+        tuple(method.sweep(estimator, problem)),
+        method.max_rows(problem),
+        method.is_slow,
+        method.scout_seconds(problem),
+    )
 
 
 def _takes(estimator: Any, error_costs: ErrorCosts) -> bool:

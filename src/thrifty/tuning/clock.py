@@ -9,6 +9,8 @@ import numpy as np
 class Clock:
     """Predicts the time of fits from measured ones, in proportion to the number of rows.
 
+    For methods that were not fitted yet there may be a guess, see `expect`.
+
     Parameters
     ----------
     limit : float or None
@@ -30,6 +32,7 @@ class Clock:
         self.limit, self.n_workers, self.n_refitted = limit, max(n_workers, 1), n_refitted
         self.start = perf_counter()
         self._rates: dict[Any, float] = {}
+        self._guesses: dict[str, tuple[float, int]] = {}
 
     @property
     def elapsed(self) -> float:
@@ -41,14 +44,25 @@ class Clock:
         """Seconds until the time limit."""
         return np.inf if self.limit is None else self.limit - self.elapsed
 
+    def expect(self, method: str, seconds: float, n_rows: int) -> None:
+        """Guess how long a fit of a method will take, for as long as none was measured.
+
+        It takes as long for fewer rows, and longer in proportion for more rows.
+        """
+        self._guesses[method] = seconds, n_rows
+
     def record(self, method: str, batch: Any, n_rows: int, seconds: float) -> None:
         """Remember how long a batch of settings took on some rows."""
         for key in (method, (method, batch)):
             self._rates[key] = max(seconds / n_rows, 0.5 * self._rates.get(key, 0.0))
 
     def predict(self, method: str, batch: Any, n_rows: int) -> float:
-        """Return the seconds that a batch will take on some rows; 0 for a method that was never fitted."""
-        return self._rates.get((method, batch), self._rates.get(method, 0.0)) * n_rows
+        """Return the seconds that a batch will take on some rows; 0 for a method of which nothing is known."""
+        rate = self._rates.get((method, batch), self._rates.get(method))
+        if rate is not None:
+            return rate * n_rows
+        seconds, n_guessed = self._guesses.get(method, (0.0, 1))
+        return seconds * max(n_rows / n_guessed, 1.0)
 
     def refit(self, method: str, batch: Any) -> float:
         """Return the seconds that the final fit of a batch will take."""
@@ -60,4 +74,4 @@ class Clock:
         With a reserve of minus infinity they are allowed in any case.
         """
         fits = self.predict(method, batch, n_rows) * np.ceil(n_fits / self.n_workers)
-        return reserve == -np.inf or fits + max(self.refit(method, batch), reserve) < self.left
+        return reserve == -np.inf or bool(fits + max(self.refit(method, batch), reserve) < self.left)

@@ -44,6 +44,11 @@ def best_same_for_all(points: Sequence[Point], spend: float) -> Point | None:
     return max(static, key=lambda point: (point["score"], -point["spend"]), default=None)
 
 
+def best_within(points: Sequence[Point], spend: float) -> Point | None:
+    """Return the best point that spends at most this much on average; the cheapest of them if there are several."""
+    return best_of_all([point for point in points if point["spend"] <= spend])
+
+
 def best_beyond(points: Sequence[Point], chosen: Point) -> Point | None:
     """Return the best point that spends more than the chosen one and scores higher; None if more money buys nothing."""
     better = [p for p in complete(points) if p["spend"] > chosen["spend"] and p["score"] > chosen["score"] + MIN_GAIN]

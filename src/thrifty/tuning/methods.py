@@ -37,8 +37,13 @@ class Method:
     max_values : int or None
         The largest number of values to fit in a fold: rows, times columns, times classes if there are more than two.
         None means no limit.
-    max_columns : int or None
-        The largest number of columns with which the method is tried unless the user names it. None means no limit.
+    seconds : callable
+        ``seconds(n_columns, n_scores)`` is about the time of a fit of `SCOUT_ROWS` rows on one core, where the number
+        of scores is that of the classes if there are more than two. 0 means less than about two seconds. It is a
+        formula, so that searches do not depend on how busy a machine is.
+    max_seconds : float or None
+        The longest fit in a fold, if the time is in proportion to the rows: fewer rows are fitted then. None means no
+        limit.
     """
 
     classes: dict[Task, str]
@@ -46,7 +51,8 @@ class Method:
     parameters: dict[str, Any] = field(default_factory=dict)
     is_slow: bool = False
     max_values: int | None = None
-    max_columns: int | None = None
+    seconds: Callable[[int, int], float] = lambda n_columns, n_scores: 0.0
+    max_seconds: float | None = None
 
     def estimator(self, task: Task) -> Any:
         """Return an unfitted estimator for a task; None if the method does not serve it."""
@@ -54,17 +60,29 @@ class Method:
             return None
         return getattr(thrifty, self.classes[task])(**self.parameters)
 
+    def scout_seconds(self, problem: Problem) -> float:
+        """Return about how long a fit of `SCOUT_ROWS` rows of a problem takes."""
+        return self.seconds(problem.rows.X.shape[1], _n_scores(problem))
+
     def max_rows(self, problem: Problem) -> int | None:
         """Return the largest number of rows to fit in a fold; None means all.
 
-        If it is not much larger than the number of rows that methods are first tried with, it is equal, so that these
-        fits need not be repeated.
+        If it is between one and two times the number of rows that methods are first tried with, it is that number, so
+        that these fits need not be repeated.
         """
-        if self.max_values is None:
+        limits = []
+        if self.max_values is not None:
+            limits.append(max(SCOUT_ROWS, self.max_values // (problem.rows.X.shape[1] * _n_scores(problem))))
+        if self.max_seconds is not None and (seconds := self.scout_seconds(problem)):
+            limits.append(max(LEAST_ROWS, int(SCOUT_ROWS * self.max_seconds / seconds)))
+        if not limits:
             return None
-        n_scores = len(np.unique(problem.rows.y)) if problem.task is Task.MULTICLASS else 1
-        n_rows = self.max_values // (problem.rows.X.shape[1] * n_scores)
-        return n_rows if n_rows >= 2 * SCOUT_ROWS else SCOUT_ROWS
+        n_rows = min(limits)
+        return SCOUT_ROWS if SCOUT_ROWS < n_rows < 2 * SCOUT_ROWS else n_rows
+
+
+def _n_scores(problem: Problem) -> int:
+    return len(np.unique(problem.rows.y)) if problem.task is Task.MULTICLASS else 1
 
 
 def _classifier(name: str) -> dict[Task, str]:
@@ -97,13 +115,13 @@ def where_something_is_bought(estimator: Any, problem: Problem) -> list[Setting]
 
 
 def spread_cost_weights(estimator: Any, problem: Problem) -> list[Setting]:
-    """Return 60 cost weights, spaced geometrically from the largest usual one to 10 times the smallest.
+    """Return 90 cost weights, spaced geometrically from half the largest usual one to 10 times the smallest.
 
-    One fit serves all of them. Smaller ones hardly change what rows buy.
+    One fit serves all of them. At larger ones hardly anything is bought, and smaller ones hardly change what is bought.
     """
     priced = clone(estimator).set_params(costs=problem.derived_costs)
     usual = priced.usual_cost_weights(problem.rows.X, problem.rows.y)
-    return [{"cost_weight": weight} for weight in np.geomspace(usual[0], 10.0 * usual[-1], 60).tolist()]
+    return [{"cost_weight": weight} for weight in np.geomspace(0.5 * usual[0], 10.0 * usual[-1], 90).tolist()]
 
 
 def growing_node_budgets(estimator: Any, problem: Problem) -> list[Setting]:
@@ -172,7 +190,22 @@ def caps(estimator: Any, problem: Problem) -> list[Setting]:
     return [{"cap": cap} for cap in sorted([*shares, *between])]
 
 
+# How long fits take
+
+
+def seconds_of_thrifty(n_columns: int, n_scores: int) -> float:
+    """Return about how long a fit of the adaptive models takes: it hardly depends on the number of rows."""
+    return 0.1 * n_columns * (1.0 + 0.2 * (n_scores - 1))
+
+
+def seconds_of_dynamic(n_columns: int, n_scores: int) -> float:
+    """Return about how long a fit of dynamic selection takes."""
+    return 2e-3 * n_columns**2
+
+
 SCOUT_ROWS = 1_000  # methods are first fitted on at most as many rows of a fold
+LEAST_ROWS = 200  # fewer rows are not worth a fit
+LONGEST_FIT = 20.0  # seconds for SCOUT_ROWS rows; methods that take longer are tried only if the user names them
 FEW_ROUNDS = {"max_iter": 15}  # more rounds hardly change what is bought, and the search measures what they are worth
 
 METHODS: dict[str, Method] = {
@@ -182,6 +215,7 @@ METHODS: dict[str, Method] = {
         {"n_folds": 3, "n_rounds": 1, "learning_rate": 0.2},
         is_slow=True,
         max_values=1_100_000,
+        seconds=seconds_of_thrifty,
     ),
     "l1": Method(_every_task("CostWeightedL1"), partial(along_the_path, n_points=10)),
     "astc": Method(_every_task("ASTC"), growing_node_budgets, {"overflow": "skip"}),
@@ -197,7 +231,8 @@ METHODS: dict[str, Method] = {
         relative_cost_weights,
         {"n_folds": 3, "n_iterations": 5, "max_states": 10_000},
         is_slow=True,
-        max_columns=100,  # the time of a fit grows with the square of their number
+        seconds=seconds_of_dynamic,
+        max_seconds=4.0,
     ),
     "static": Method(_every_task("StaticSelection"), ranked_caps, {"n_folds": 5}),
     "attentive": Method(_every_task("Attentive"), stopping_rules),
@@ -207,8 +242,7 @@ METHODS: dict[str, Method] = {
 
 def usual(problem: Problem) -> list[str]:
     """Return the names of the methods that are tried if the user names none."""
-    n_columns = problem.rows.X.shape[1]
-    return [name for name in serving(problem.task) if n_columns <= (METHODS[name].max_columns or n_columns)]
+    return [name for name in serving(problem.task) if METHODS[name].scout_seconds(problem) <= LONGEST_FIT]
 
 
 def serving(task: Task) -> list[str]:

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from thrifty.models.acquisition import Acquisition
+from thrifty.models.homes import is_collection
 from thrifty.models.rows import Rows
 from thrifty.tuning.knobs import Setting
 from thrifty.tuning.problem import Problem
@@ -66,6 +67,8 @@ class Sweep:
         The largest number of rows to fit in a fold; None means all.
     is_slow : bool
         Whether a fit takes long. Slow methods are measured further only if they are among the best ones so far.
+    scout_seconds : float
+        About how long a fit of 1,000 rows takes; 0 if that is not known.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Sweep:
     settings: tuple[Setting, ...]
     max_rows: int | None = None
     is_slow: bool = False
+    scout_seconds: float = 0.0
 
     @property
     def _path_parameter(self) -> str | None:
@@ -109,7 +113,8 @@ class Sweep:
         return [Fitted(setting, model, seconds) for setting, model in zip(self.settings, models, strict=True)]
 
     def _models(self, problem: Problem) -> Iterator[Any]:
-        swept, rows = self._path_parameter, problem.rows
+        rows = problem.rows
+        swept = None if is_collection(rows.X) else self._path_parameter
         fixed = {name: value for name, value in self.settings[0].items() if name not in (swept, "cap")}
         estimator = problem.prepared(clone(self.estimator).set_params(**fixed))
         data = (rows.X, rows.y, problem.fit_weight)

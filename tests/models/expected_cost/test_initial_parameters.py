@@ -25,10 +25,7 @@ def test_each_node_is_fitted_as_if_the_tree_ended_there(kind, shape, m):
     initial, depth = initial_parameters(objective), objective.topology.depth
     for level in range(depth.max() + 1):
         kept = depth <= level
-        cut, above = (
-            objective.with_topology(objective.topology.keep(objective.topology.depth <= level)),
-            initial.take(kept),
-        )
+        cut, above = objective.with_topology(objective.topology.keep(kept)), initial.take(np.flatnonzero(kept))
         leaves = np.flatnonzero(cut.topology.depth == level)
         np.testing.assert_allclose(fit_leaves(cut, above, leaves).weights, above.weights, atol=1e-12)
         np.testing.assert_allclose(fit_leaves(cut, above, leaves).intercepts, above.intercepts, atol=1e-12)

@@ -10,7 +10,6 @@ from thrifty.models.forests.forest import LEAF
 from thrifty.models.growing import free_growth
 from thrifty.models.growing.bag import Bag
 from thrifty.models.growing.binning import Bins
-from thrifty.models.growing.grown_tree import GrownTree
 from thrifty.models.growing.growth import Grower
 from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.payments import NoPayments
@@ -48,7 +47,7 @@ class Problem:
     def grower(self):
         d = self.X.shape[1]
         bins = Bins.of(self.X, self.weight, int(self.random.choice([4, 254])), self.categorical, self.random)
-        payments = NoPayments(self.weight, d)
+        payments = NoPayments(d)
         all_weight = float(self.weight.sum())
         return Grower(bins.codes(self.X), bins, payments, self.limits, self.constant_hessian, all_weight)
 
@@ -70,10 +69,10 @@ def grown_both_ways(problem, grower, draw):
     bags = []
     for _ in range(2):
         gradient, hessian, weight, rows, rest, features = draw
-        bags.append(Bag(gradient, hessian, weight, rows.copy(), rest.copy(), features, grower._n_words))
+        bags.append(Bag(gradient, hessian, weight, rows.copy(), rest.copy(), features, grower.n_words))
     splits = grower._free.grow(bags[0]), grower._priced.grow(bags[1], grower.payments)
     ridge = problem.limits.l2_regularization
-    return [(GrownTree(each, bag, ridge), bag) for each, bag in zip(splits, bags, strict=True)]
+    return [(bag.grown(each, ridge), bag) for each, bag in zip(splits, bags, strict=True)]
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -112,8 +111,8 @@ def test_the_random_problems_are_not_trivial():
 @pytest.mark.parametrize("seed", range(10))
 def test_every_row_ends_in_the_leaf_that_its_values_lead_to(seed):
     problem = Problem(seed)
-    grower, (gradient, hessian, _, bag, rest, features) = problem.grower(), problem.draw()
-    grown = grower.grow(gradient, hessian, bag.copy(), rest.copy(), features)
+    grower, (gradient, hessian, weight, bag, rest, features) = problem.grower(), problem.draw()
+    grown = grower.grow(Bag(gradient, hessian, weight, bag.copy(), rest.copy(), features, grower.n_words))
     scores = np.zeros(len(problem.X))
     grown.add_to(scores, 0.5)
     tree = grown.as_tree(0.5)
@@ -160,9 +159,9 @@ def test_if_nodes_gain_the_same_the_first_is_split_first():
 def test_the_number_of_codes_decides_between_the_ways(codes_per_leaf, monkeypatch):
     monkeypatch.setattr(free_growth, "CODES_PER_LEAF", codes_per_leaf)
     problem = Problem(3)
-    grower, (gradient, hessian, _, bag, rest, features) = problem.grower(), problem.draw()
+    grower = problem.grower()
     grown_in_one_call = []
     grow = grower._free.grow
     monkeypatch.setattr(grower._free, "grow", lambda bag: grown_in_one_call.append(bag) or grow(bag))
-    grower.grow(gradient, hessian, bag, rest, features)
+    grower.grow(Bag(*problem.draw(), grower.n_words))
     assert bool(grown_in_one_call) == (codes_per_leaf > 0 or n_threads() == 1)

@@ -19,6 +19,7 @@ from thrifty.cli.words import printable
 from thrifty.replacing import replacing
 
 JSON_LINES = (".jsonl", ".ndjson")
+SUFFIXES = (*DELIMITED, *PARQUET, *JSON_LINES)
 STDOUT = STDIN
 
 
@@ -40,9 +41,10 @@ class Output(ABC):
 def open_output(path: Path, *, json_lines: bool = False) -> Iterator[Output]:
     """Open the writer for the suffix of a path; "-" is standard output."""
     suffix = suffix_of(path)
-    if str(path) != STDOUT and suffix not in (*DELIMITED, *PARQUET, *JSON_LINES):
-        known = ", ".join((*DELIMITED, *PARQUET, *JSON_LINES))
-        raise ValueError(f"--output is '{path}'; expected a name that ends in {known}, or - for standard output.")
+    if str(path) != STDOUT and suffix not in SUFFIXES:
+        raise ValueError(
+            f"--output is '{path}'; expected a name that ends in {', '.join(SUFFIXES)}, or - for standard output."
+        )
     if str(path) != STDOUT:
         refuse_unwritable(path)
     with ExitStack() as stack:

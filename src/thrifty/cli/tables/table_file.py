@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 STDIN = "-"
 DELIMITED = (".csv", ".tsv", ".txt")
@@ -66,15 +66,21 @@ class TableFile(AbstractContextManager["TableFile"], ABC):
                         f"--{option} is {name!r}, which is not a column of {self.place}. It has {quoted(self.names)}."
                     )
 
+    def __enter__(self) -> Self:
+        return self
+
     def __exit__(self, *_: Any) -> None:
         self.close()
 
 
 def open_table(path: Path) -> TableFile:
-    """Open a table with the reader for the suffix of its name; "-" is CSV on standard input."""
+    """Open a table with the reader for the suffix of its name; "-" is CSV on standard input, a folder has Parquet."""
     from thrifty.cli.tables.delimited import DelimitedFile
     from thrifty.cli.tables.parquet import ParquetTable
+    from thrifty.cli.tables.parquet_folder import ParquetFolder
 
+    if path.is_dir():
+        return ParquetFolder(path)
     suffix = suffix_of(path)
     if str(path) == STDIN or suffix in DELIMITED:
         return DelimitedFile(path)
@@ -82,7 +88,7 @@ def open_table(path: Path) -> TableFile:
         return ParquetTable(path)
     raise ValueError(
         f"'{path}' has the suffix {path.suffix!r}; expected {', '.join((*DELIMITED, *PARQUET))}, "
-        "the first three also with .gz, or - for CSV on standard input."
+        "the first three also with .gz, a folder of Parquet files, or - for CSV on standard input."
     )
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from thrifty.models.forests.forest import LEAF, Forest, Tree
+from thrifty.models.growing.bag import Bag
 from thrifty.models.growing.binning import Bins, Codes
 from thrifty.models.growing.grown_tree import GrownTree
 from thrifty.models.growing.growth import Grower
@@ -128,13 +129,14 @@ def boost(
     """
     weight, n_features = outputs.weight, codes.n_features
     features = np.arange(n_features) if features is None else features
-    payments = NoPayments(weight, n_features)
+    payments = NoPayments(n_features)
     grower = Grower(codes, bins, payments, plan.limits, outputs.constant_hessian, float(weight[bag].sum()))
     trees: list[Tree] = []
     best, best_round, n_kept = _held_out_loss(outputs, held_out, plan), 0, 0
     for round_ in range(1, plan.n_rounds + 1):
         drawn = drawn_features(features, plan, random)
-        grown = grower.grow(*outputs.derivatives(random), bag.copy(), held_out.copy(), drawn)
+        rows = bag.copy(), held_out.copy()
+        grown = grower.grow(Bag(*outputs.derivatives(random), weight, *rows, drawn, grower.n_words))
         if grown.n_splits:  # a tree without a split changes nothing
             trees.append(outputs.take_steps(grown, plan))
         loss = _held_out_loss(outputs, held_out, plan)

@@ -9,8 +9,9 @@ import numpy as np
 from thrifty.costs import CostModel
 from thrifty.models.adaptive.training_rows import TrainingRows
 from thrifty.models.factors import Factors
+from thrifty.models.growing.bag import Bag
 from thrifty.models.growing.growth import Grower, Limits
-from thrifty.models.growing.payments import EnsemblePayments
+from thrifty.models.growing.payments import EnsemblePayments, RowAccounts
 
 FACTOR = 0.75  # by which the rate falls
 N_LEVELS = 32  # of the rate, counted from the first purchase
@@ -42,7 +43,7 @@ def _columns_in_order(rows: TrainingRows) -> list[int]:
         sample = np.sort(rows.random.choice(len(rows), MAX_ROWS, replace=False))
     codes, loss = rows.masked_codes(sample, np.ones((len(sample), rows.n_groups), dtype=bool)), rows.loss(sample)
     cost_model = sorted_costs(rows.factors)
-    payments = EnsemblePayments(cost_model, loss.weight, 0.0)
+    payments = EnsemblePayments(cost_model, RowAccounts(loss.weight, cost_model.unit_costs), 0.0)
     grower = Grower(codes, rows.bins, payments, LIMITS, loss.constant_hessian, float(loss.weight.sum()))
     scores = np.repeat(loss.base(slice(None))[:, None], len(sample), axis=1)
     bag, nobody, features = np.arange(len(sample), dtype=np.uint32), np.empty(0, np.uint32), np.arange(codes.n_features)
@@ -53,7 +54,7 @@ def _columns_in_order(rows: TrainingRows) -> list[int]:
         payments.rate = rate
         for _ in range(ROUNDS_PER_LEVEL):
             grown = [
-                grower.grow(gradient, hessian, bag.copy(), nobody, features)
+                grower.grow(Bag(gradient, hessian, loss.weight, bag.copy(), nobody, features, grower.n_words))
                 for gradient, hessian in zip(*loss.derivatives(scores), strict=True)
             ]
             if not any(tree.n_splits for tree in grown):

@@ -21,6 +21,7 @@ import numpy as np
 
 from thrifty.models.boosting.class_tree import ClassTreeGrower
 from thrifty.models.forests.forest import LEAF, Tree
+from thrifty.models.growing.bag import Bag
 from thrifty.models.growing.binning import MAX_BINS, Bins
 from thrifty.models.growing.growth import Grower
 from thrifty.models.growing.limits import Limits
@@ -100,16 +101,15 @@ def tree_learner(
     if targets.shape[1] > 1:
         classes = ClassTreeGrower(codes, bins, targets.argmax(axis=1), count, limits)
         return lambda weight: _without_idle_splits(*classes.grow(weight))
-    grower = Grower(
-        codes, bins, NoPayments(count, X.shape[1]), limits, constant_hessian=False, all_weight=float(count.sum())
-    )
-    return lambda weight: _without_idle_splits(*_sign_tree(grower, weight, targets[:, 0]))
+    grower = Grower(codes, bins, NoPayments(X.shape[1]), limits, constant_hessian=False, all_weight=float(count.sum()))
+    return lambda weight: _without_idle_splits(*_sign_tree(grower, weight, count, targets[:, 0]))
 
 
-def _sign_tree(grower: Grower, weight: np.ndarray, targets: np.ndarray) -> VotingTree:
+def _sign_tree(grower: Grower, weight: np.ndarray, count: np.ndarray, targets: np.ndarray) -> VotingTree:
     """Fit a regression tree to targets of +-1; its leaves vote by their signs."""
     all_rows, no_rows = np.arange(len(targets), dtype=np.uint32), np.arange(0, dtype=np.uint32)
-    grown = grower.grow(-weight * targets, weight, all_rows, no_rows, np.arange(grower.codes.n_features))
+    features = np.arange(grower.codes.n_features)
+    grown = grower.grow(Bag(-weight * targets, weight, count, all_rows, no_rows, features, grower.n_words))
     scores = np.zeros(len(targets))
     grown.add_to(scores, 1.0)
     tree = grown.as_tree(1.0)

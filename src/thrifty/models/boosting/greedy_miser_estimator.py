@@ -18,8 +18,10 @@ from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.losses import Loss
 from thrifty.models.growing.payments import PAYMENTS
 from thrifty.models.held_out import given_rows, hold_out
+from thrifty.models.homes import Here, is_collection
 from thrifty.models.parameters import ascending_cost_weights, is_flag, is_number, is_whole
 from thrifty.models.progress import progress
+from thrifty.models.rows import refuse_divided_queries
 from thrifty.stored import Array, MappingOf, Whole, stored
 
 
@@ -199,13 +201,32 @@ def _prepare(
     estimator: GreedyMiserEstimator, X: Any, y: Any, sample_weight: Any, qid: Any, validation: Any
 ) -> CodedRows:
     """Check the training data, hold out rows if needed, and code all rows."""
+    if is_collection(X):
+        return _prepare_blocks(estimator, X, y, sample_weight, qid, validation)
     rows, held_out = estimator._validated(X, y, sample_weight, qid), None
     estimator._targets(rows.y)
     if validation is not None:
         held_out = given_rows(estimator, validation)
     elif estimator.early_stopping:
         rows, held_out = hold_out(estimator, rows)
-    return code_rows(estimator, rows, held_out)
+    return code_rows(estimator, Here(rows), held_out)
+
+
+def _prepare_blocks(
+    estimator: GreedyMiserEstimator, X: Any, y: Any, sample_weight: Any, qid: Any, validation: Any
+) -> CodedRows:
+    """Do what `_prepare` does with rows that live elsewhere. Validation rows live in this process."""
+    owner, reason = type(estimator).__name__, "needs all rows in one process, but X is a Dask collection."
+    if getattr(estimator, "loss", None) == "lambdarank":
+        raise ValueError(f"{owner}: loss='lambdarank' {reason} Pass loss='squared_error', or X.compute(), y.compute().")
+    if estimator.early_stopping and validation is None:
+        raise ValueError(f"{owner}: early_stopping=True {reason} Pass validation=(X, y) with arrays.")
+    if validation is not None and any(map(is_collection, validation)):
+        raise TypeError(f"{owner}: validation holds a Dask collection; expected arrays. Pass X.compute(), y.compute().")
+    rows = estimator._located(X, y, sample_weight, qid)
+    refuse_divided_queries(rows, owner)
+    estimator._encoder(rows)
+    return code_rows(estimator, rows, None if validation is None else given_rows(estimator, validation))
 
 
 def _fitted(estimator: GreedyMiserEstimator, rows: CodedRows) -> Any:

@@ -7,13 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thrifty.models.boosting.coded_rows import CodedRows
+from thrifty.costs import CostModel
+from thrifty.models.boosting.coded_rows import CodedBlock, CodedRows, held_out_score
 from thrifty.models.boosting.lookahead import Lookahead
 from thrifty.models.forests.forest import LEAF, Forest, Tree
-from thrifty.models.growing.grown_tree import GrownTree
+from thrifty.models.growing.bag import Bag, TreeRows
 from thrifty.models.growing.growth import Grower
 from thrifty.models.growing.limits import Limits
-from thrifty.models.growing.payments import PAYMENTS, Payments
+from thrifty.models.growing.losses import ratio
+from thrifty.models.growing.payments import PAYMENTS, Payments, RowAccounts
+from thrifty.models.growing.scattered_bag import ScatteredAccounts, ScatteredBag
+from thrifty.models.homes import Here, Home, PerBlock
+
+MakeBag = Callable[..., TreeRows]  # of the features that a tree may split on
 
 
 @dataclass(frozen=True)
@@ -116,24 +122,28 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
     -------
     Rounds
     """
-    loss = rows.loss
-    rate = plan.cost_weight / plan.learning_rate * loss.scale(rows.train)
-    payments = PAYMENTS[plan.charge](rows.cost_model, rows.training_weight, rate)
-    all_weight = float(rows.training_weight.sum())
-    grower = Grower(rows.codes, rows.bins, payments, plan.limits, loss.constant_hessian, all_weight)
+    home = rows.home
+    base = rows.loss.base_of(*home.sum(_target_sums))
+    rate = plan.cost_weight / plan.learning_rate * ratio(*home.sum(_scale_sums, base))
+    accounts = _accounts(home, rows.cost_model)
+    payments = PAYMENTS[plan.charge](rows.cost_model, accounts, rate)
+    grower = Grower(rows.codes, rows.bins, payments, plan.limits, rows.loss.constant_hessian, accounts.weight)
     lookahead = Lookahead(payments) if plan.lookahead and rate > 0 else None
-    rounds = Rounds(loss.base(rows.train))
-    scores = np.repeat(rounds.base[:, None], rows.codes.n_rows, axis=1)
+    rounds = Rounds(base)
+    scores = home.map(_constant_scores, base)
     for _ in range(plan.n_estimators):
         evaluation = plan.evaluation_cost * (len(rounds.trees) + len(rounds.base))
         if evaluation > plan.budget:
             break
         payments.start_round(plan.budget - evaluation)
-        grown = _grow(grower, lookahead, Draw.of(rows, plan, random), loss.derivatives(scores))
+        draw, derivatives = Draw.of(rows, plan, random), home.beside(scores).map(_derivatives)
+        bags = _bags(grower, home, derivatives, home.map(_drawn_rows, PerBlock(draw.in_bag)), len(base))
+        if lookahead is not None:
+            lookahead.buy(partial(_saving, grower, bags), draw.features)
+        grown = [grower.grow(bag(draw.features)) for bag in bags]
         saved = sum(tree.saved for tree in grown)
         if any(tree.n_splits for tree in grown) and saved > rate * plan.evaluation_cost * len(grown):
-            for tree, line in zip(grown, scores, strict=True):
-                tree.add_to(line, plan.learning_rate)
+            scores = type(grown[0]).added(grown, scores, plan.learning_rate)
             _record(rounds, rows, plan, grown, payments, scores)
             advance(f"loss {rounds.history['loss'][-1]:.5g}, spend {rounds.history['spend'][-1]:.4g}")
             if plan.n_iter_no_change is not None and rounds.n_rounds - rounds.best >= plan.n_iter_no_change:
@@ -145,19 +155,33 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
     return rounds
 
 
-def _grow(
-    grower: Grower, lookahead: Lookahead | None, draw: "Draw", derivatives: tuple[np.ndarray, np.ndarray]
-) -> list[GrownTree]:
-    """Grow the trees of a round, given the gradients and Hessians (n_scores, n) of all rows."""
-    by_score: list[tuple[Any, Any]] = list(zip(*derivatives, strict=True))
-    if lookahead is not None:
-        lookahead.buy(partial(_saving, grower, by_score, draw.bag), draw.features)
-    return [grower.grow(*each, draw.bag.copy(), draw.rest.copy(), draw.features) for each in by_score]
+def _accounts(home: Home[CodedBlock], cost_model: CostModel) -> RowAccounts | ScatteredAccounts:
+    """Return the accounts of the rows."""
+    if not isinstance(home, Here):
+        return ScatteredAccounts(home, cost_model.unit_costs)
+    block = home.block
+    return RowAccounts(block.weight, cost_model.unit_costs, block.n_train)
 
 
-def _saving(grower: Grower, derivatives: list[tuple[Any, Any]], bag: np.ndarray, features: np.ndarray) -> float:
+def _bags(
+    grower: Grower, home: Home[CodedBlock], derivatives: Home[Any], drawn: Home[Any], n_scores: int
+) -> list[MakeBag]:
+    """Return, for each score, the function that makes the bag of a tree."""
+    n_words = grower.n_words
+    if not isinstance(home, Here):
+        return [partial(ScatteredBag, home, derivatives, drawn, k, n_words) for k in range(n_scores)]
+    weight, (bag, rest) = home.block.weight, drawn.block
+
+    def make(k: int, features: np.ndarray, has_rest: bool = True) -> Bag:
+        gradient, hessian = (each[k] for each in derivatives.block)
+        return Bag(gradient, hessian, weight, bag.copy(), rest[: len(rest) * has_rest].copy(), features, n_words)
+
+    return [partial(make, k) for k in range(n_scores)]
+
+
+def _saving(grower: Grower, bags: list[MakeBag], features: np.ndarray) -> float:
     """Return the loss per row that a round on these features would save if they were free."""
-    return sum(grower.saving(gradient, hessian, bag, features) for gradient, hessian in derivatives)
+    return sum(grower.saving(bag(features, has_rest=False)) for bag in bags)
 
 
 class Draw(NamedTuple):
@@ -167,47 +191,77 @@ class Draw(NamedTuple):
     ----------
     features : ndarray of int
         The features that trees may split on.
-    bag : ndarray of uint32
-        The rows that trees are grown on.
-    rest : ndarray of uint32
-        The other rows, which are only sent down the trees.
+    in_bag : list of ndarray of bool, or of None
+        Which training rows of each block trees are grown on; None means all.
     """
 
     features: np.ndarray
-    bag: np.ndarray
-    rest: np.ndarray
+    in_bag: list[Any]
 
     @classmethod
     def of(cls, rows: CodedRows, plan: Plan, random: np.random.Generator) -> "Draw":
         """Draw the features and the training rows of a round, without replacement."""
-        n_features, n_rows = rows.codes.n_features, rows.codes.n_rows
-        features, in_bag = np.arange(n_features), np.zeros(n_rows, dtype=bool)
+        n_features, n_rows = rows.codes.n_features, sum(rows.n_train)
+        features = np.arange(n_features)
+        in_bag: list[Any] = [None] * len(rows.n_train)
         if plan.max_features < 1:
             features = np.sort(random.choice(n_features, max(1, round(plan.max_features * n_features)), replace=False))
         if plan.subsample < 1:
-            in_bag[random.choice(rows.n_train, max(1, round(plan.subsample * rows.n_train)), replace=False)] = True
-        else:
-            in_bag[rows.train] = True
-        bag, rest = (np.flatnonzero(each).astype(np.uint32) for each in (in_bag, ~in_bag))
-        return cls(features, bag, rest)
+            of_all = np.zeros(n_rows, dtype=bool)
+            of_all[random.choice(n_rows, max(1, round(plan.subsample * n_rows)), replace=False)] = True
+            in_bag = np.split(of_all, np.cumsum(rows.n_train)[:-1])
+        return cls(features, in_bag)
 
 
 def _record(
-    rounds: Rounds, rows: CodedRows, plan: Plan, grown: list[GrownTree], payments: Payments, scores: np.ndarray
+    rounds: Rounds, rows: CodedRows, plan: Plan, grown: list[Any], payments: Payments, scores: Home[np.ndarray]
 ) -> None:
     """Add a round to the result."""
     rounds.trees += [tree.as_tree(plan.learning_rate) for tree in grown]
     rounds.features.append(frozenset().union(*rounds.features[-1:], *(tree.features for tree in grown)))
     payments.give_back_unread(set(rounds.features[-1]))
     evaluation = plan.evaluation_cost * len(rounds.trees)
+    scored = rows.home.beside(scores)
+    spend, weight, held_out_spend, n_held_out = payments.accounts.spend_sums()
     record = {
-        "loss": rows.loss.value(scores, rows.train),
-        "spend": evaluation + float(np.average(payments.spend[rows.train], weights=payments.weight[rows.train])),
+        "loss": ratio(*scored.sum(_loss_sums)),
+        "spend": evaluation + float(spend / weight),
         "cost": evaluation + payments.ledger.spent,
         "n_features": len(payments.features),
     }
-    if rows.held_out_score is not None:
-        record["validation_score"] = rows.held_out_score(scores)
-        record["validation_spend"] = evaluation + float(payments.spend[rows.held_out].mean())
+    if rows.has_held_out:
+        found = [each for each in scored.collect(held_out_score, rows.scoring) if each is not None]
+        record["validation_score"] = found[0]
+        record["validation_spend"] = evaluation + float(held_out_spend / n_held_out)
     for name, value in record.items():
         rounds.history.setdefault(name, []).append(value)
+
+
+# Functions of one block
+
+
+def _target_sums(block: CodedBlock) -> tuple[np.ndarray, float]:
+    return block.loss.target_sums(block.train)
+
+
+def _scale_sums(block: CodedBlock, base: np.ndarray) -> tuple[float, float]:
+    return block.loss.scale_sums(block.train, base)
+
+
+def _loss_sums(block: CodedBlock, scores: np.ndarray) -> tuple[float, float]:
+    return block.loss.value_sums(scores, block.train)
+
+
+def _constant_scores(block: CodedBlock, base: np.ndarray) -> np.ndarray:
+    return np.repeat(base[:, None], block.codes.n_rows, axis=1)
+
+
+def _derivatives(block: CodedBlock, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return block.loss.derivatives(scores)
+
+
+def _drawn_rows(block: CodedBlock, in_bag: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of a block that trees are grown on, and its other rows."""
+    of_all = np.zeros(block.codes.n_rows, dtype=bool)
+    of_all[block.train] = True if in_bag is None else in_bag
+    return np.flatnonzero(of_all).astype(np.uint32), np.flatnonzero(~of_all).astype(np.uint32)

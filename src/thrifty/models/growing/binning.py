@@ -46,9 +46,13 @@ class Bins(NamedTuple):
         cls, X: np.ndarray, weight: np.ndarray, max_bins: int, categorical: np.ndarray, random: np.random.Generator
     ) -> "Bins":
         """Choose the bins of the columns of X; `weight` are the weights of the rows."""
-        if len(X) > MAX_ROWS:
-            chosen = np.sort(random.choice(len(X), MAX_ROWS, replace=False))
+        if (chosen := sampled_rows(len(X), random)) is not None:
             X, weight = X[chosen], weight[chosen]
+        return cls.of_sample(X, weight, max_bins, categorical)
+
+    @classmethod
+    def of_sample(cls, X: np.ndarray, weight: np.ndarray, max_bins: int, categorical: np.ndarray) -> "Bins":
+        """Choose the bins of columns, given the rows of `sampled_rows` and their weights."""
         d = X.shape[1]
         edges, n_edges = np.full((d, MISSING), np.inf), np.zeros(d, dtype=np.int64)
         equal_weights = bool((weight == weight[0]).all())
@@ -113,16 +117,37 @@ class Codes(NamedTuple):
         return self.bytes[j >> 3, :, j & 7]
 
 
+def sampled_rows(n_rows: int, random: np.random.Generator) -> np.ndarray | None:
+    """Draw the rows that the edges of bins are chosen on, in ascending order; None means all rows.
+
+    By the inequality of Dvoretzky, Kiefer and Wolfowitz, with probability 1 - p the rank of every edge, as a share of
+    the rows, is wrong by at most sqrt(log(2 / p) / (2 * MAX_ROWS)): 0.0061 with p = 0.05.
+    """
+    return None if n_rows <= MAX_ROWS else np.sort(random.choice(n_rows, MAX_ROWS, replace=False))
+
+
 def check_categories(X: np.ndarray, categorical: np.ndarray, owner: str, names: Any) -> None:
     """Raise ValueError unless categorical columns hold only whole numbers of at least 0, or NaN."""
-    for j in np.flatnonzero(categorical):
+    if (problem := unusable_category(X, categorical)) is not None:
+        refuse_category(*problem, owner, names)
+
+
+def unusable_category(X: np.ndarray, categorical: np.ndarray) -> tuple[int, float] | None:
+    """Return a categorical column and its first value that is not a whole number of at least 0, or None."""
+    for j in np.flatnonzero(categorical).tolist():
         values = X[:, j]
         invalid = ~(np.isnan(values) | ((values >= 0) & (values == np.floor(values)) & (values < 2**31)))
         if invalid.any():
-            raise ValueError(
-                f"{owner}: categorical feature {names[j]!r} holds {values[invalid][0]:g}; expected whole numbers of "
-                "at least 0. Encode its categories first, for instance with scikit-learn's OrdinalEncoder."
-            )
+            return j, float(values[invalid][0])
+    return None
+
+
+def refuse_category(column: int, value: float, owner: str, names: Any) -> None:
+    """Raise ValueError because a value of a categorical column is not a category."""
+    raise ValueError(
+        f"{owner}: categorical feature {names[column]!r} holds {value:g}; expected whole numbers of at least 0. "
+        "Encode its categories first, for instance with scikit-learn's OrdinalEncoder."
+    )
 
 
 def categorical_columns(estimator: Any) -> np.ndarray:

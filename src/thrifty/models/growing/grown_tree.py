@@ -1,13 +1,14 @@
 """A tree during and after its growth: its splits, the steps of its leaves, and the rows that ended in them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thrifty.kernels.tree_rows import Leaves, add_steps, leaf_steps
 from thrifty.models.forests.forest import LEAF, Tree
-from thrifty.models.growing.bag import Bag
+from thrifty.models.homes import Home
 
 
 @dataclass(eq=False)
@@ -56,16 +57,16 @@ class Splits(NamedTuple):
     saved: float
 
 
-class GrownTree:
-    """A tree that was grown on training rows.
+class Grown:
+    """A tree and the steps of its leaves.
 
     Parameters
     ----------
-    splits : Splits
-    bag : Bag
-        The rows.
-    ridge : float
-        Added to the Hessian of every leaf.
+    tree : Tree
+        Without values.
+    saved : float
+    steps : ndarray of shape (n_nodes,)
+        The steps of the leaves.
 
     Attributes
     ----------
@@ -73,12 +74,8 @@ class GrownTree:
         The sum of the net gains of all splits, in loss per row.
     """
 
-    def __init__(self, splits: Splits, bag: Bag, ridge: float):
-        self._tree, self._spans, self.saved = splits.tree, (splits.bag_span, splits.rest_span), splits.saved
-        self._rows = bag.rows, bag.rest
-        self._steps = np.zeros(1)  # a tree without a split changes nothing
-        if self.n_nodes > 1:
-            self._steps = leaf_steps(self._tree.feature, splits.bag_span, bag.rows, bag.gradient, bag.hessian, ridge)
+    def __init__(self, tree: Tree, saved: float, steps: np.ndarray):
+        self._tree, self.saved, self._steps = tree, saved, steps
 
     @property
     def n_nodes(self) -> int:
@@ -100,6 +97,44 @@ class GrownTree:
         """The features that the tree splits on, in the order in which its nodes were split first."""
         return [feature for feature in dict.fromkeys(self._tree.feature.tolist()) if feature != LEAF]
 
+    def with_values(self, values: np.ndarray) -> Tree:
+        """Return the tree with other values (n_nodes, n_values)."""
+        return self._tree._replace(value=values)
+
+    def as_tree(self, learning_rate: float) -> Tree:
+        """Return the tree without its rows; the values of leaves are their steps times the learning rate."""
+        return self.with_values(learning_rate * self._steps[:, None])
+
+
+class GrownTree(Grown):
+    """A tree that was grown on rows of this process.
+
+    Parameters
+    ----------
+    splits : Splits
+    bag, rest : ndarray of uint32
+        The rows that the tree was grown on, and others, in the order of `splits`.
+    gradient, hessian : ndarray of shape (n,)
+        Derivatives of the loss.
+    ridge : float
+        Added to the Hessian of every leaf.
+    """
+
+    def __init__(
+        self,
+        splits: Splits,
+        bag: np.ndarray,
+        rest: np.ndarray,
+        gradient: np.ndarray,
+        hessian: np.ndarray,
+        ridge: float,
+    ):
+        self._rows, self._spans = (bag, rest), (splits.bag_span, splits.rest_span)
+        steps = np.zeros(1)  # a tree without a split changes nothing
+        if len(splits.tree.feature) > 1:
+            steps = leaf_steps(splits.tree.feature, splits.bag_span, bag, gradient, hessian, ridge)
+        super().__init__(splits.tree, splits.saved, steps)
+
     @property
     def leaves(self) -> Leaves:
         """The leaves, and the rows that ended in them."""
@@ -107,16 +142,15 @@ class GrownTree:
         bag_span, rest_span = (span[nodes] for span in self._spans)
         return Leaves(nodes, bag_span, rest_span, *self._rows)
 
-    def with_values(self, values: np.ndarray) -> Tree:
-        """Return the tree with other values (n_nodes, n_values)."""
-        return self._tree._replace(value=values)
-
     def add_to(self, scores: np.ndarray, learning_rate: float) -> None:
         """Add the steps of the leaves, times the learning rate, to the scores (n,) of the rows."""
         steps = learning_rate * self._steps
         for rows, span in zip(self._rows, self._spans, strict=True):
             add_steps(self._tree.feature, span, rows, steps, scores)
 
-    def as_tree(self, learning_rate: float) -> Tree:
-        """Return the tree without its rows; the values of leaves are their steps times the learning rate."""
-        return self.with_values(learning_rate * self._steps[:, None])
+    @classmethod
+    def added(cls, trees: Sequence[Any], scores: Home[np.ndarray], learning_rate: float) -> Home[np.ndarray]:
+        """Return the scores (n_scores, n) with the steps of one tree for each score added; the array itself changes."""
+        for tree, line in zip(trees, scores.block, strict=True):
+            tree.add_to(line, learning_rate)
+        return scores

@@ -9,18 +9,20 @@ W         weight of all rows that the tree is grown on
 penalty   rate * price of the feature, in loss per row; see `thrifty.models.growing.payments`
 """
 
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from thrifty.kernels.histograms import Columns
-from thrifty.models.growing.bag import Bag
+from thrifty.models.growing.bag import Bag, TreeRows
 from thrifty.models.growing.binning import Bins, Codes
 from thrifty.models.growing.free_growth import FreeGrowth
-from thrifty.models.growing.grown_tree import GrownTree
 from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.payments import NoPayments, Payments
 from thrifty.models.growing.priced_growth import PricedGrowth
+
+RANKED_ROWS = 4096  # whose codes decide between equal gains
 
 
 class Grower:
@@ -29,7 +31,7 @@ class Grower:
     Parameters
     ----------
     codes : Codes
-        The rows.
+        The rows; the first rows if they are elsewhere.
     bins : Bins
         The bins that the codes stand for.
     payments : Payments
@@ -51,46 +53,39 @@ class Grower:
         all_weight: float,
     ):
         self.codes, self.payments, self.limits = codes, payments, limits
-        self._no_payments = NoPayments(payments.weight, codes.n_features)
-        self._n_words = 1 if constant_hessian else 2
+        self._no_payments = NoPayments(codes.n_features)
+        self.n_words = 1 if constant_hessian else 2
         tie_rank = tie_ranks(codes, bins.edges)
         columns = Columns(codes.words, codes.bytes, bins.n_bins, bins.edges, bins.categorical, tie_rank)
-        self._free = FreeGrowth(columns, bins.categories, limits, self._n_words)
-        self._priced = PricedGrowth(columns, bins.categories, limits, self._n_words, all_weight)
+        self._free = FreeGrowth(columns, bins.categories, limits, self.n_words)
+        self._priced = PricedGrowth(columns, bins.categories, limits, self.n_words, all_weight)
 
-    def grow(
-        self, gradient: np.ndarray, hessian: np.ndarray, bag: np.ndarray, rest: np.ndarray, features: np.ndarray
-    ) -> GrownTree:
+    def grow(self, bag: TreeRows) -> Any:
         """Grow a tree.
 
         Parameters
         ----------
-        gradient, hessian : ndarray of shape (n,)
-            Derivatives of the loss, multiplied by the weights of the rows.
-        bag : ndarray of uint32
-            The rows that the tree is grown on. The array is reordered.
-        rest : ndarray of uint32
-            Other rows, which are only sent down the tree. The array is reordered.
-        features : ndarray of int
-            The features that the tree may split on, in ascending order.
+        bag : TreeRows
+            The rows, with ``n_words`` words each.
 
         Returns
         -------
-        GrownTree
+        GrownTree or ScatteredTree
         """
-        weight = self.payments.weight
-        return self._grow(Bag(gradient, hessian, weight, bag, rest, features, self._n_words), self.payments)
+        return self._grow(bag, self.payments)
 
-    def saving(self, gradient: np.ndarray, hessian: np.ndarray, bag: np.ndarray, features: np.ndarray) -> float:
-        """Return the loss per row that a tree on these features would save if they were free; nothing is charged."""
-        weight, nobody = self.payments.weight, bag[:0].copy()
-        free = Bag(gradient, hessian, weight, bag.copy(), nobody, features, self._n_words)
-        return self._grow(free, self._no_payments).saved
+    def saving(self, bag: TreeRows) -> float:
+        """Return the loss per row that a tree would save if its features were free; nothing is charged."""
+        return float(self._grow(bag, self._no_payments).saved)
 
-    def _grow(self, bag: Bag, payments: Payments | NoPayments) -> GrownTree:
-        in_one_call = isinstance(payments, NoPayments) and self._free.is_faster(bag)
-        splits = self._free.grow(bag) if in_one_call else self._priced.grow(bag, payments)
-        return GrownTree(splits, bag, self.limits.l2_regularization)
+    def _grow(self, bag: TreeRows, payments: Payments | NoPayments) -> Any:
+        if isinstance(bag, Bag) and isinstance(payments, NoPayments) and self._free.is_faster(bag):
+            splits: Any = self._free.grow(bag)
+        else:
+            splits = self._priced.grow(bag, payments)
+        grown = bag.grown(splits, self.limits.l2_regularization)
+        payments.settle(grown)
+        return grown
 
 
 def tie_ranks(codes: Codes, edges: np.ndarray) -> np.ndarray:
@@ -98,6 +93,6 @@ def tie_ranks(codes: Codes, edges: np.ndarray) -> np.ndarray:
 
     Edges are compared first, because they stay the same if a row is repeated instead of weighted.
     """
-    of_codes = [crc32(codes.column(j)[:4096].tobytes()) for j in range(codes.n_features)]
+    of_codes = [crc32(codes.column(j)[:RANKED_ROWS].tobytes()) for j in range(codes.n_features)]
     of_edges = [crc32(line.tobytes()) for line in edges]
     return np.argsort(np.lexsort((of_codes, of_edges)))

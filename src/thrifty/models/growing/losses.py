@@ -3,6 +3,9 @@
 A loss holds the targets and weights of all rows. Scores have shape (n_scores, n). Gradients and Hessians have the same
 shape and are multiplied by the weights of the rows. Rows that a tree is not grown on (rows left out of a subsample,
 held-out rows) are treated like all others.
+
+Base scores, scales and values are ratios of sums over rows. So rows may be divided into blocks, each with a loss of its
+own, and the sums of the blocks are added.
 """
 
 from typing import ClassVar
@@ -11,7 +14,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from thrifty.kernels.lambdarank import lambda_gradients
-from thrifty.kernels.log_loss import log_loss_derivatives, mean_log_loss
+from thrifty.kernels.log_loss import log_loss_derivatives, sum_of_log_losses
 from thrifty.kernels.threads import over_rows
 from thrifty.metrics import ndcg_at_k
 
@@ -39,11 +42,25 @@ class Loss:
 
     def base(self, rows: Rows) -> np.ndarray:
         """Return the constant scores (n_scores,) with the smallest loss on some rows."""
+        return self.base_of(*self.target_sums(rows))
+
+    @staticmethod
+    def base_of(targets: np.ndarray, weight: float) -> np.ndarray:
+        """Return the constant scores with the smallest loss, given the sums of `target_sums`."""
         raise NotImplementedError
+
+    def target_sums(self, rows: Rows) -> tuple[np.ndarray, float]:
+        """Return the weighted sums (n_scores,) of the targets of some rows, and the sum of the weights."""
+        weight = self.weight[rows]
+        return np.multiply(np.atleast_2d(self.targets[..., rows]), weight).sum(axis=1), weight.sum()
 
     def scale(self, rows: Rows) -> float:
         """Return the unit of the loss in which cost weights are given."""
-        return 1.0
+        return ratio(*self.scale_sums(rows, self.base(rows)))
+
+    def scale_sums(self, rows: Rows, base: np.ndarray) -> tuple[float, float]:
+        """Return two sums over rows, given the base scores of all rows; the unit of the loss is their ratio."""
+        return 1.0, 1.0
 
     def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return gradients and Hessians (n_scores, n), multiplied by the weights."""
@@ -51,10 +68,20 @@ class Loss:
 
     def value(self, scores: np.ndarray, rows: Rows) -> float:
         """Return the weighted mean loss of some rows."""
+        return ratio(*self.value_sums(scores, rows))
+
+    def value_sums(self, scores: np.ndarray, rows: Rows) -> tuple[float, float]:
+        """Return the weighted sum of the losses of some rows, and the sum of the weights."""
         raise NotImplementedError
 
-    def _mean(self, losses: np.ndarray, rows: Rows) -> float:
-        return float(np.average(losses, weights=self.weight[rows]))
+    def _weighted(self, losses: np.ndarray, rows: Rows) -> tuple[float, float]:
+        weight = self.weight[rows]
+        return np.multiply(losses, weight).sum(), weight.sum()
+
+
+def ratio(total: float, weight: float) -> float:
+    """Return a mean, given a sum over rows and the sum of their weights."""
+    return float(total / weight)
 
 
 class SquaredError(Loss):
@@ -62,30 +89,32 @@ class SquaredError(Loss):
 
     constant_hessian = True
 
-    def base(self, rows: Rows) -> np.ndarray:
+    @staticmethod
+    def base_of(targets: np.ndarray, weight: float) -> np.ndarray:
         """Return the weighted mean of the targets."""
-        return np.array([np.average(self.targets[rows], weights=self.weight[rows])])
+        return targets / weight
 
-    def scale(self, rows: Rows) -> float:
-        """Return the weighted variance of the targets."""
-        return float(np.average((self.targets[rows] - self.base(rows)) ** 2, weights=self.weight[rows]))
+    def scale_sums(self, rows: Rows, base: np.ndarray) -> tuple[float, float]:
+        """Return the weighted sum of squared deviations from the mean, and the sum of the weights."""
+        return self._weighted((self.targets[rows] - base) ** 2, rows)
 
     def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return score - target, and 1."""
         return self.weight * (scores - self.targets), self.weight[None]
 
-    def value(self, scores: np.ndarray, rows: Rows) -> float:
-        """Return half the mean squared error."""
-        return self._mean(0.5 * (scores[0, rows] - self.targets[rows]) ** 2, rows)
+    def value_sums(self, scores: np.ndarray, rows: Rows) -> tuple[float, float]:
+        """Return half the sum of squared errors, and the sum of the weights."""
+        return self._weighted(0.5 * (scores[0, rows] - self.targets[rows]) ** 2, rows)
 
 
 class LogLoss(Loss):
     """Negative log-likelihood of two classes, with targets 0 and 1. The score is the log-odds of class 1."""
 
-    def base(self, rows: Rows) -> np.ndarray:
+    @staticmethod
+    def base_of(targets: np.ndarray, weight: float) -> np.ndarray:
         """Return the log-odds of the share of class 1."""
-        share = np.average(self.targets[rows], weights=self.weight[rows])
-        return np.array([np.log(share / (1 - share))])
+        share = targets / weight
+        return np.log(share / (1 - share))
 
     def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p - y and p (1 - p), where p is the probability of class 1."""
@@ -96,17 +125,18 @@ class LogLoss(Loss):
         )
         return gradient, hessian
 
-    def value(self, scores: np.ndarray, rows: Rows) -> float:
-        """Return the mean negative log-likelihood."""
-        return mean_log_loss(scores[0, rows], self.targets[rows], self.weight[rows])
+    def value_sums(self, scores: np.ndarray, rows: Rows) -> tuple[float, float]:
+        """Return the weighted sum of negative log-likelihoods, and the sum of the weights."""
+        return sum_of_log_losses(scores[0, rows], self.targets[rows], self.weight[rows])
 
 
 class SoftmaxLoss(Loss):
     """Negative log-likelihood of several classes. The targets (n_classes, n) are one-hot, one row per class."""
 
-    def base(self, rows: Rows) -> np.ndarray:
+    @staticmethod
+    def base_of(targets: np.ndarray, weight: float) -> np.ndarray:
         """Return the logarithm of the share of each class, with a mean of 0."""
-        share = np.average(self.targets[:, rows], axis=1, weights=self.weight[rows])
+        share = targets / weight
         return np.log(share) - np.log(share).mean()
 
     def derivatives(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -120,10 +150,10 @@ class SoftmaxLoss(Loss):
         hessian = n_classes / (n_classes - 1) * self.weight * (probability * (1 - probability))
         return self.weight * (probability - self.targets), hessian
 
-    def value(self, scores: np.ndarray, rows: Rows) -> float:
-        """Return the mean negative log-likelihood."""
+    def value_sums(self, scores: np.ndarray, rows: Rows) -> tuple[float, float]:
+        """Return the weighted sum of negative log-likelihoods, and the sum of the weights."""
         log_likelihood = (self.targets[:, rows] * scores[:, rows]).sum(axis=0) - logsumexp(scores[:, rows], axis=0)
-        return self._mean(-log_likelihood, rows)
+        return self._weighted(-log_likelihood, rows)
 
 
 class LambdaRank(Loss):
@@ -135,7 +165,7 @@ class LambdaRank(Loss):
 
     The gradient of a document is the sum of -lambda_ij over the pairs in which it is document i, and of +lambda_ij
     over those in which it is j. `thrifty.kernels.lambdarank` gives the Hessian and the normalisations. No function has
-    these derivatives, so `value` returns 1 - NDCG@5 instead.
+    these derivatives, so `value` returns 1 - NDCG@5 instead. It compares rows, so it cannot be computed block by block.
 
     Parameters
     ----------
@@ -161,7 +191,8 @@ class LambdaRank(Loss):
         longest = int(np.diff(self._starts).max())
         self._discount = 1.0 / np.log2(2.0 + np.arange(longest))
 
-    def base(self, rows: Rows) -> np.ndarray:
+    @staticmethod
+    def base_of(targets: np.ndarray, weight: float) -> np.ndarray:
         """Return 0, because only differences within a query matter."""
         return np.zeros(1)
 
@@ -173,6 +204,6 @@ class LambdaRank(Loss):
         )
         return (self.weight * gradient)[None], (self.weight * hessian)[None]
 
-    def value(self, scores: np.ndarray, rows: Rows) -> float:
-        """Return 1 - NDCG@5."""
-        return 1.0 - float(ndcg_at_k(self.targets[rows], scores[0, rows], qid=self.query[rows], k=5))
+    def value_sums(self, scores: np.ndarray, rows: Rows) -> tuple[float, float]:
+        """Return 1 - NDCG@5, and 1."""
+        return 1.0 - float(ndcg_at_k(self.targets[rows], scores[0, rows], qid=self.query[rows], k=5)), 1.0

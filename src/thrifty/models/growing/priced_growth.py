@@ -16,13 +16,11 @@ from thrifty.kernels.histograms import (
     best_splits,
     can_split,
     category_order,
-    fill_histograms,
     take_away,
 )
 from thrifty.kernels.threads import over_rows
-from thrifty.kernels.tree_rows import partition
-from thrifty.models.growing.bag import Bag
-from thrifty.models.growing.grown_tree import Splits, TreeNodes
+from thrifty.models.growing.bag import Filler, TreeRows
+from thrifty.models.growing.grown_tree import TreeNodes
 from thrifty.models.growing.limits import Limits
 from thrifty.models.growing.payments import NoPayments, Payments
 
@@ -37,19 +35,14 @@ class _Node:
 
     position: int  # in the tree
     depth: int
-    bag: slice  # its part of the rows that the tree is grown on
-    rest: slice  # its part of the other rows
+    rows: Any  # the handle of its rows in the bag
     total: np.ndarray  # (m,) sum of the words of its rows
-    payments: Any  # its payment state
+    n_rows: int  # approximately, if its rows are elsewhere
+    payments: Any = None  # its payment state
     histogram: np.ndarray | None = None
     best: np.ndarray | None = None  # (d, 3) best split of each feature: gain, position, and 1 if NaN goes left
     feature: int = -1  # of the split with the largest net gain
     net_gain: float = -np.inf
-
-    @property
-    def n_rows(self) -> int:
-        """The number of its rows that the tree is grown on."""
-        return self.bag.stop - self.bag.start
 
 
 class PricedGrowth:
@@ -75,12 +68,11 @@ class PricedGrowth:
         self._n_words, self._all_weight = n_words, all_weight
         self._free_histograms: list[np.ndarray] = []
 
-    def grow(self, bag: Bag, payments: Payments | NoPayments) -> Splits:
-        """Grow a tree, and charge `payments` for its splits."""
+    def grow(self, bag: TreeRows, payments: Payments | NoPayments) -> Any:
+        """Grow a tree, charge `payments` for its splits, and return ``bag.splits`` of it."""
         self._start(bag, payments)
-        state = payments.start_tree((bag.rows, bag.rest))
-        root = self._new_node(0, slice(0, len(bag.rows)), slice(0, len(bag.rest)), bag.packed.words.sum(axis=0))
-        root.payments = state
+        root = self._new_node(0, bag.root, bag.total)
+        root.payments = payments.start_tree(bag.rows_at(bag.root))
         self._find_splits(root, None, None)
         open_nodes, saved, n_leaves = [root], 0.0, 1
         while open_nodes:
@@ -93,17 +85,14 @@ class PricedGrowth:
             open_nodes += [child for child in self._split(node, open_nodes) if child.best is not None]
         for node in open_nodes:
             self._release_histogram(node)
-        spans = np.array(self._spans)
-        return Splits(self._nodes.as_tree(None), spans[:, 0], spans[:, 1], saved)
+        return bag.splits(self._nodes.as_tree(None), self._rows, saved)
 
-    def _start(self, bag: Bag, payments: Payments | NoPayments) -> None:
+    def _start(self, bag: TreeRows, payments: Payments | NoPayments) -> None:
         self._bag, self._payments, self._nodes = bag, payments, TreeNodes()
-        self._spans: list[list[tuple[int, int]]] = []
+        self._rows: list[Any] = []  # of each node
         first_of_block = np.flatnonzero(np.diff(bag.features >> 3, prepend=-1))
         self._block_starts = np.append(first_of_block, len(bag.features))
         self._optimism = self._bag_optimism()
-        self._spare = np.empty(max(len(bag.rows), len(bag.rest)), dtype=bag.rows.dtype), np.empty_like(bag.packed.words)
-        self._no_words = np.empty((len(bag.rest), 0), dtype=np.int64)
 
     def _full(self, n_leaves: int) -> bool:
         return self._limits.max_leaf_nodes is not None and n_leaves >= self._limits.max_leaf_nodes
@@ -127,9 +116,9 @@ class PricedGrowth:
         v = packed.squared_gradient / packed.hessian
         return v * float(np.log(n_splits)) * (1.0 / packed.weight - 1.0 / self._all_weight)
 
-    def _new_node(self, depth: int, bag: slice, rest: slice, total: np.ndarray) -> _Node:
-        self._spans.append([(bag.start, bag.stop), (rest.start, rest.stop)])
-        return _Node(self._nodes.add_leaf(), depth, bag, rest, total, None)
+    def _new_node(self, depth: int, rows: Any, total: np.ndarray) -> _Node:
+        self._rows.append(rows)
+        return _Node(self._nodes.add_leaf(), depth, rows, total, self._bag.size(rows, total))
 
     # Finding splits
 
@@ -143,8 +132,9 @@ class PricedGrowth:
         if sibling is not None and parent is not None:
             sibling.histogram, parent.histogram = parent.histogram, None
             sibling.best = np.full_like(node.best, -np.inf)
+        fill = self._bag.filler(node.rows, self._columns)
         over_rows(
-            lambda first, last: self._search_blocks(node, sibling, first, last),
+            lambda first, last: self._search_blocks(node, sibling, fill, first, last),
             len(self._block_starts) - 1,
             smallest=max(1, CELLS_PER_THREAD // (8 * (node.n_rows + N_CODES))),
         )
@@ -152,11 +142,11 @@ class PricedGrowth:
         if sibling is not None:
             self._choose_feature(sibling)
 
-    def _search_blocks(self, node: _Node, sibling: _Node | None, first: int, last: int) -> None:
+    def _search_blocks(self, node: _Node, sibling: _Node | None, fill: Filler, first: int, last: int) -> None:
         """Fill the histograms of blocks first..last and find their best splits."""
         features = self._bag.features[self._block_starts[first] : self._block_starts[last]]
-        rows, words = self._bag.rows[node.bag], self._bag.packed.words[node.bag]
-        fill_histograms(self._columns, rows, words, features, node.histogram)
+        assert node.histogram is not None
+        fill(features, node.histogram)
         self._search(node, features)
         if sibling is not None:
             take_away(sibling.histogram, node.histogram, features, self._columns.n_bins)
@@ -184,12 +174,11 @@ class PricedGrowth:
     def _split(self, node: _Node, open_nodes: list[_Node]) -> list[_Node]:
         goes_left = self._write_split(node)
         left, right = self._children(node, goes_left)
-        rows, rest, payments = self._bag.rows, self._bag.rest, self._payments
-        prices_change = payments.buy(node.feature, (rows[node.bag], rest[node.rest]), node.payments)
+        bag, payments = self._bag, self._payments
+        prices_change = payments.buy(node.feature, bag.rows_at(node.rows), node.payments)
         small, large = sorted((left, right), key=lambda child: child.n_rows)
         if self._limits.max_depth is None or left.depth < self._limits.max_depth:
-            smaller = rows[small.bag], rest[small.rest]
-            small.payments, large.payments = payments.split_state(node.payments, smaller)
+            small.payments, large.payments = payments.split_state(node.payments, bag.rows_at(small.rows))
             self._find_splits(small, node, large)
         self._release_histogram(node)
         if prices_change:
@@ -219,15 +208,10 @@ class PricedGrowth:
 
     def _children(self, node: _Node, goes_left: np.ndarray) -> tuple[_Node, _Node]:
         assert node.histogram is not None
-        j, as_counts, no_words = node.feature, goes_left.astype(np.int64), self._no_words
-        code, (spare_rows, spare_words) = self._columns.bytes[j >> 3, :, j & 7], self._spare
-        bag, rest, words = self._bag.rows[node.bag], self._bag.rest[node.rest], self._bag.packed.words[node.bag]
-        n_bag = partition(code, as_counts, bag, words, spare_rows, spare_words)
-        n_rest = partition(code, as_counts, rest, no_words[node.rest], spare_rows, no_words)
-        total = node.histogram[j, goes_left].sum(axis=0)
-        bags, rests = _cut(node.bag, n_bag), _cut(node.rest, n_rest)
-        left = self._new_node(node.depth + 1, bags[0], rests[0], total)
-        right = self._new_node(node.depth + 1, bags[1], rests[1], node.total - total)
+        rows = self._bag.divide(node.rows, node.feature, goes_left, self._columns)
+        total = node.histogram[node.feature, goes_left].sum(axis=0)
+        left = self._new_node(node.depth + 1, rows[0], total)
+        right = self._new_node(node.depth + 1, rows[1], node.total - total)
         self._nodes.left[node.position], self._nodes.right[node.position] = left.position, right.position
         return left, right
 
@@ -242,9 +226,3 @@ class PricedGrowth:
         if node.histogram is not None:
             self._free_histograms.append(node.histogram)
             node.histogram = None
-
-
-def _cut(rows: slice, n_first: int) -> tuple[slice, slice]:
-    """Return the first rows of a slice, and the others."""
-    middle = rows.start + n_first
-    return slice(rows.start, middle), slice(middle, rows.stop)
