@@ -24,7 +24,7 @@ def processes():
     """Return a client of two worker processes; a worker that dies is replaced."""
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client
