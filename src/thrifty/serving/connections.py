@@ -37,6 +37,14 @@ class Connection(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keep the connection of a client that sends no more until it has its reply."""
+        if self.cycle is None or self.cycle.more_body or self.cycle.response_complete:
+            self.transport.close()  # asyncio would not send what was written in this turn
+            return False
+        self.cycle.keep_alive = False
+        return True
+
     def _look(self) -> None:
         if self._reads_too_slowly() or self._sends_too_slowly():
             self.transport.abort()
