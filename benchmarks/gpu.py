@@ -26,7 +26,9 @@ from thrifty.datasets.yahoo import draw_yahoo_prices
 from thrifty.models.expected_cost.fitting import choose_structure, solve, store
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.problem import Problem, bytes_of_fit, pose
+from thrifty.models.expected_cost.row_blocks import TrainingRows
 from thrifty.models.expected_cost.tree_parameters import Parameters
+from thrifty.models.homes import Here
 
 DEPTH = 5
 COST_WEIGHT = 0.01  # per mean price of a column
@@ -190,7 +192,7 @@ def fit_by_phases(X: Any, y: np.ndarray, prices: np.ndarray, place: Device) -> F
         phases[name] = perf_counter() - first
         return result
 
-    rows = timed("check", lambda: model._validated(X, y))
+    rows = timed("check", lambda: model._located(X, y))
     problem = timed("standardise", lambda: pose(model, rows, None))
     topology, parameters = timed("initial parameters", lambda: choose_structure(model, problem))
     problem = problem.with_topology(topology)
@@ -232,8 +234,8 @@ def evaluation(objective: Objective, place: Device, cpu: str) -> None:
     _say("one evaluation of value and gradient on the device", 1e3 * on_device, "ms")
     if cpu != "kernels":
         return
-    arrays = {name: to_host(getattr(objective, name)) for name in ("X", "targets", "weight", "loss_weight")}
-    here = replace(objective, penalty=objective.penalty.on_host(), **arrays)
+    rows = TrainingRows(*map(to_host, (objective.X, objective.targets, objective.weight, objective.loss_weight)))
+    here = replace(objective, penalty=objective.penalty.on_host(), rows=Here(rows))
     on_cores = Device("cpu").seconds(lambda: here.evaluate(parameters), 3)
     _say("the same on the cores", 1e3 * on_cores, "ms")
     print_line(at_least("evaluation on the cores / on the device", on_cores / on_device, 10))

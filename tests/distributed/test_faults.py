@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 from distributed import Client, LocalCluster
-from thrifty import ASTCRegressor, GreedyMiserRegressor
+from thrifty import ASTCRegressor, CSTCRegressor, GreedyMiserRegressor
 from thrifty.distributed import Partitions
 
 KILL_AT = 10  # the sum over blocks during which a worker is killed
@@ -24,7 +24,7 @@ def processes():
     """Return a client of two worker processes; a worker that dies is replaced."""
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "5s"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client
@@ -51,6 +51,26 @@ def test_a_worker_is_killed_in_the_middle_of_a_fit(processes, table, monkeypatch
     expected = ASTCRegressor(**MODEL.get_params()).fit(X, y)
     np.testing.assert_array_equal(fitted.tree_.arrays.features, expected.tree_.arrays.features)
     np.testing.assert_allclose(fitted.predict(X), expected.predict(X), rtol=1e-8)
+
+
+def test_a_worker_is_killed_in_the_middle_of_l_bfgs(processes, table, monkeypatch):
+    X, y, _ = table
+    calls, add_up = [], Partitions.sum
+
+    def sum_and_kill(self, work, *arguments):
+        calls.append(work.__name__)
+        if calls.count("passed") == 5 and calls[-1] == "passed":  # of about 20 evaluations of the objective
+            kill_a_worker(processes)
+        return add_up(self, work, *arguments)
+
+    monkeypatch.setattr(Partitions, "sum", sum_and_kill)
+    model = CSTCRegressor(max_depth=2, cost_weight=0.01, max_iter=2, tol=10.0)
+    fitted = clone(model).fit(da.from_array(X, chunks=(1500, 9)), da.from_array(y, chunks=1500))
+    assert calls.count("passed") > 10
+    expected = model.fit(X, y)
+    assert fitted.objective_[-1] == pytest.approx(expected.objective_[-1], rel=1e-8)
+    np.testing.assert_array_equal(fitted.tree_.arrays.features, expected.tree_.arrays.features)
+    np.testing.assert_allclose(fitted.predict(X), expected.predict(X), rtol=1e-5, atol=1e-5)
 
 
 def test_a_worker_is_killed_while_trees_are_boosted(processes, table, monkeypatch):

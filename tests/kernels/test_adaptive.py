@@ -20,11 +20,11 @@ from thrifty.kernels.adaptive import (
     loss_of,
     losses_of,
     mask_codes,
-    run_rows,
     simulate_rows,
     step_numbers,
     subtract_steps,
 )
+from thrifty.kernels.adaptive_rows import run_rows
 from thrifty.kernels.tree_rows import Leaves
 from thrifty.models.adaptive.policy import packed
 
@@ -46,8 +46,9 @@ def run(case, column, share, caps, first=0, last=None):
     scores, ticks = np.full((n, n_scores), np.nan), np.full(n, np.nan)
     bought, exits = np.zeros((n, len(case.factors)), dtype=np.uint8), np.full(n, -9)
     last = n if last is None else last
-    arrays, stops = case.policy.arrays, case.rule.arrays
-    run_rows(arrays, stops, column, share, case.X, caps, first, last, scores, bought, ticks, exits)
+    start, n_planned = case.policy.start[:2]
+    fixed = case.policy.memory, case.rule.memory, start, start.copy(), n_planned, column, share, case.X, caps
+    run_rows(*fixed, first, last, scores, bought, ticks, exits)
     return scores, bought, case.factors.spend(ticks), exits
 
 

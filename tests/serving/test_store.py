@@ -13,7 +13,7 @@ from thrifty.serving.problems import RefusedError
 from thrifty.serving.served_model import ServedModel
 from thrifty.serving.sessions.record import Client, Record
 from thrifty.serving.sessions.sessions import Sessions
-from thrifty.serving.sessions.store import SessionStore, TooManySessionsError
+from thrifty.serving.sessions.store import ALL, SessionStore, TooManySessionsError
 from thrifty.serving.settings import Settings
 
 ANNA, BEN = Client("a", "anna"), Client("b", "ben")
@@ -129,6 +129,59 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(tmp_path):
     assert path.read_bytes() == before
 
 
+def first_values(heart, row):
+    return {name: heart.rows[row][name] for name in ("age", "sex", "cp", "trestbps")}
+
+
+def refused_for_now(work, *arguments):
+    with pytest.raises(RefusedError, match="the service cannot store sessions now") as caught:
+        work(*arguments)
+    return (caught.value.status, caught.value.headers) == (503, {"Retry-After": "1"})
+
+
+@pytest.fixture
+def workers(files, tmp_path, monkeypatch):
+    """Return the sessions of two workers that share a file, and do not wait for its lock."""
+    monkeypatch.setattr("thrifty.serving.sessions.store.SECONDS_TO_WAIT", 0.0)
+    served = ServedModel.open(str(files / "tree.thrifty"))
+    path = str(tmp_path / "sessions.sqlite")
+    both = [Sessions(served, SessionStore(path, max_total=9999, max_per_client=9999), 60.0) for _ in range(2)]
+    yield both
+    for each in both:
+        each.close()
+
+
+def test_a_file_that_is_locked_is_told_and_nothing_is_lost(workers, heart):
+    sessions, other = workers
+    name, before = sessions.start(ANNA, None, None)
+    with other._store._transaction():
+        assert refused_for_now(sessions.start, ANNA, None, None)
+        assert refused_for_now(sessions.answer, ANNA, name, 0, first_values(heart, 3))
+        assert refused_for_now(sessions.end, ANNA, name)
+        assert sessions.state(ANNA, name) == before
+        assert sessions.count() == 1
+    assert json.loads(sessions.answer(ANNA, name, 0, first_values(heart, 3)))["step"] == 1
+
+
+def start_many(sessions, n):
+    for _ in range(n):
+        sessions.start(ANNA, None, None)
+
+
+def test_a_disk_that_is_full_is_told_and_nothing_is_lost(workers, heart):
+    sessions, _ = workers
+    name, before = sessions.start(ANNA, None, None)
+    database = sessions._store._database
+    (n_pages,) = database.execute("PRAGMA page_count").fetchone()
+    database.execute(f"PRAGMA max_page_count = {n_pages}")
+    assert refused_for_now(start_many, sessions, 1000)
+    assert sessions.state(ANNA, name) == before
+    assert 1 < sessions.count() == sessions._store._counted(ALL) < 1000
+    database.execute(f"PRAGMA max_page_count = {n_pages + 100}")
+    sessions.start(ANNA, None, None)
+    assert json.loads(sessions.answer(ANNA, name, 0, first_values(heart, 3)))["step"] == 1
+
+
 def test_the_file_is_for_its_user_alone(tmp_path):
     path = tmp_path / "sessions.sqlite"
     store = SessionStore.open(Settings("m.thrifty", store=str(path)))
@@ -149,21 +202,6 @@ def test_every_name_is_the_name_of_a_file(tmp_path, monkeypatch, name):
 def test_a_session_of_another_model_is_not_found(store):
     store.add(record("s"), now=0.0)
     assert store.get("s", "another", "a", 0.0) is None
-
-
-@pytest.fixture
-def workers(files, tmp_path):
-    """Return the sessions of two workers that share a file."""
-    served = ServedModel.open(str(files / "tree.thrifty"))
-    path = str(tmp_path / "sessions.sqlite")
-    both = [Sessions(served, SessionStore(path, max_total=9, max_per_client=9), 60.0) for _ in range(2)]
-    yield both
-    for each in both:
-        each.close()
-
-
-def first_values(heart, row):
-    return {name: heart.rows[row][name] for name in ("age", "sex", "cp", "trestbps")}
 
 
 def test_a_worker_that_remembers_an_older_step_asks_the_store(workers, heart):

@@ -11,6 +11,7 @@ from thrifty.models.rows import Rows
 from thrifty.models.tables.preparation import learned_encoder
 from thrifty.tuning.clock import Clock
 from thrifty.tuning.cross_validation import Folds, Measurement
+from thrifty.tuning.frontier import frontier_table
 from thrifty.tuning.problem import Problem, Task
 from thrifty.tuning.scouting import curves, drop_dominated, noise
 from thrifty.tuning.splits import folds_of
@@ -124,6 +125,25 @@ def test_the_other_folds_are_left_out_if_the_first_fit_took_longer_than_expected
     (trial,) = survey.add(Sweep("slow", CostWeightedL1Classifier(), ({"cost_weight": 0.1},)))
     survey.measure([trial], (0, 1, 2))
     assert (len(trial.measured), trial.note) == (1, "time limit")
+
+
+def test_measurements_with_few_rows_are_kept_until_as_many_folds_are_measured_with_more(survey):
+    (trial,) = survey.add(Sweep("a", CostWeightedL1Classifier(), ({"cost_weight": 0.1},)))
+    survey.measure([trial], (0, 1), 20)
+    assert (sorted(trial.measured), trial.n_fitted) == ([0, 1], 20)
+    survey.measure([trial], (2,))
+    assert (sorted(trial.measured), trial.n_fitted) == ([0, 1], 20)
+    survey.measure([trial], (0, 1))
+    assert (sorted(trial.measured), trial.n_fitted) == ([0, 1], None)
+
+
+def test_points_that_the_time_limit_stopped_after_two_folds_compete(survey):
+    stopped, dropped, once = (measured(survey, name, [(0.4, 2.0, 0.8)])[0] for name in ("stopped", "dropped", "once"))
+    survey.measure(survey.add(Sweep("whole", CostWeightedL1Classifier(), ({"cost_weight": 0.1},))), (0, 1, 2))
+    del once.measured[1]
+    stopped.note, dropped.note, once.note = "time limit", "dropped after 2 folds", "time limit"
+    table = frontier_table(survey, 0.95).set_index("method")
+    assert table["spend_bound"].notna().to_dict() == {"stopped": True, "dropped": False, "once": False, "whole": True}
 
 
 def test_a_method_with_a_limit_is_fitted_on_few_rows_of_each_fold_and_competes(survey):

@@ -2,6 +2,7 @@
 
     located(estimator, X, y)         check Dask collections on the workers, and return the home of their rows
     acquired(model, X, cap)          what a fitted model acquires and predicts, as lazy collections
+    sampled(X, y), encoded(X)        the rows of a search: some of them here, and all of them as numbers
     Partitions                       the home of blocks of rows on workers; see `thrifty.models.homes`
 
 This is the only package that imports Dask. Estimators call it if X is a Dask collection, so users need not import it.
@@ -10,6 +11,18 @@ This is the only package that imports Dask. Estimators call it if X is a Dask co
 from thrifty.distributed import sizes as sizes  # workers import this package, and then know the sizes of blocks
 from thrifty.distributed.partitions import Partitions
 from thrifty.distributed.predictions import LazyAcquisition, acquired, probabilities
+from thrifty.distributed.sampled_rows import encoded, mean_spend, sampled
 from thrifty.distributed.training_rows import FITTED, cannot_fit, located
 
-__all__ = ["FITTED", "LazyAcquisition", "Partitions", "acquired", "cannot_fit", "located", "probabilities"]
+__all__ = [
+    "FITTED",
+    "LazyAcquisition",
+    "Partitions",
+    "acquired",
+    "cannot_fit",
+    "encoded",
+    "located",
+    "mean_spend",
+    "probabilities",
+    "sampled",
+]

@@ -2,8 +2,7 @@
 
 A row is a `State`. It starts with nothing (`begin`). Each stage chooses a group of columns (`decide`), pays for it
 (`pay_stage`) and reads its values (`read_groups`). Batches, sessions and simulated training rows call the same
-functions, so that they agree to the last bit. Passing all arrays of a policy takes longer than most of the functions
-run: those that every purchase calls are inlined, and Python calls one function for each step of a session.
+functions, so that they agree to the last bit. Python calls those of `thrifty.kernels.adaptive_rows`.
 
     d    columns, sorted by group    G    groups of columns that are bought together    S    stages
     s    scores of the predictor     C    candidates: groups that may be bought out of the default order
@@ -15,6 +14,7 @@ run: those that every purchase calls are inlined, and Python calls one function 
     values[d + b + 2 :]          expected gain of the next group, and its price as a share of the cost of everything
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +37,10 @@ NODE = np.dtype(
         ("missing_right", np.uint64),
     ]
 )
+
+# Numba counts the references to an array whenever a function reads it from a tuple, which would take most of the time
+# here. Functions that neither create nor return arrays do without: whoever calls them holds the arrays.
+borrowing = partial(njit, cache=True, nogil=True, _nrt=False)
 
 
 class PackedForest(NamedTuple):
@@ -152,7 +156,7 @@ def new_state(policy):
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def clear(state):
     """Take all columns and payments from a row; its scores are not changed."""
     state.values[:] = np.nan
@@ -161,28 +165,38 @@ def clear(state):
     state.counts[:] = 0
 
 
-@njit(cache=True, nogil=True)
+@borrowing()
 def begin(policy, state):
     """Let a row start without any columns."""
     clear(state)
     enter_phase(policy, state, 0)
 
 
-@njit(cache=True, nogil=True)
-def begin_again(policy, state, leaf, scores):
-    """Let another row start; `leaf` and `scores` are those of a row without any columns."""
-    clear(state)
-    state.leaf[: policy.phase_start[1]] = leaf[: policy.phase_start[1]]
-    state.scores[:] = scores
+@borrowing()
+def begin_again(policy, state, start):
+    """Let another row start; `start` is the state of a row for which free groups are planned."""
+    state.values[:] = np.nan
+    for group in range(state.bought.size):
+        state.bought[group] = start.bought[group]
+        state.plan[group] = start.plan[group]
+    for unit in range(state.paid.size):
+        state.paid[unit] = start.paid[unit]
+    for tree in range(policy.phase_start[1]):
+        state.leaf[tree] = start.leaf[tree]
+    for k in range(state.scores.size):
+        state.scores[k] = start.scores[k]
+    for k in range(state.counts.size):
+        state.counts[k] = start.counts[k]
 
 
-@njit(cache=True, nogil=True)
+@borrowing()
 def enter_phase(policy, state, phase):
     """Compute the scores of a row by the trees of a phase."""
     nodes, words, value, root, _, score_of = policy.predictor
     values, leaf, scores = state.values, state.leaf, state.scores
     state.counts[3] = phase
-    scores[:] = policy.phase_base[phase]
+    for k in range(scores.size):
+        scores[k] = policy.phase_base[phase, k]
     if policy.is_linear[phase]:
         for column in range(policy.fill.size):
             add_linear(policy, state, phase, column)
@@ -193,7 +207,7 @@ def enter_phase(policy, state, phase):
             scores[score_of[tree, k]] += value[node, k]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def add_linear(policy, state, phase, column):
     """Add the linear terms of a column to the scores, if its value is known."""
     x = state.values[column]
@@ -204,7 +218,7 @@ def add_linear(policy, state, phase, column):
             state.scores[k] += policy.offset[phase, column, k] + policy.slope[phase, column, k] * z
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def phase_of(policy, n_bought):
     """Return the phase of a row that has so many groups."""
     phase = 0
@@ -213,7 +227,7 @@ def phase_of(policy, n_bought):
     return phase
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def find_leaf(nodes, words, node, values):
     """Return the leaf that a row reaches from a node."""
     while nodes[node].left != node:
@@ -232,13 +246,13 @@ def find_leaf(nodes, words, node, values):
     return node
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def ticks_of(policy, state, group):
     """Return the ticks of the units of a group that a row has not paid."""
     return unpaid_ticks(policy.unit_start, policy.units, policy.unit_ticks, state.paid, group)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def unpaid_ticks(unit_start, units, unit_ticks, paid, group):
     """Return the ticks of the units of a group that are not paid. Loops call it with the arrays, which is faster."""
     ticks = 0.0
@@ -248,7 +262,7 @@ def unpaid_ticks(unit_start, units, unit_ticks, paid, group):
     return ticks
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def pay(policy, state, group):
     """Pay the units of a group."""
     state.counts[0] += ticks_of(policy, state, group)
@@ -258,7 +272,7 @@ def pay(policy, state, group):
         state.paid[policy.units[at]] = 1
 
 
-@njit(cache=True, nogil=True)
+@borrowing()
 def pay_free(policy, state, n_planned):
     """Plan all groups that cost nothing now; return how many groups are planned."""
     bought, paid = state.bought, state.paid
@@ -271,7 +285,7 @@ def pay_free(policy, state, n_planned):
     return n_planned
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def pay_stage(policy, state, group, cap):
     """Pay for a chosen group, further groups of the default order at late stages, and plan what is then free.
 
@@ -291,7 +305,7 @@ def pay_stage(policy, state, group, cap):
     return pay_free(policy, state, n_planned) if policy.shares_units else n_planned
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def read_groups(policy, state, n_planned, row):
     """Copy the values of the planned groups from a row of X, and update the scores."""
     phase = phase_of(policy, state.counts[1])
@@ -304,7 +318,7 @@ def read_groups(policy, state, n_planned, row):
         enter_phase(policy, state, phase)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def copy_values(policy, state, group, row):
     """Copy the values of a group from a row of X."""
     source, fill, values = policy.source, policy.fill, state.values
@@ -313,7 +327,7 @@ def copy_values(policy, state, group, row):
         values[column] = fill[column] if np.isnan(x) else x
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def read_group(policy, state, group, row):
     """Copy the values of a group from a row of X, and update the scores.
 
@@ -338,7 +352,7 @@ def read_group(policy, state, group, row):
                 scores[score_of[tree, k]] += value[after, k] - value[before, k]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def describe(policy, state):
     """Write the belief, the counts and the expected gains of a row into its state.
 
@@ -354,7 +368,9 @@ def describe(policy, state):
         values[at + 1] = _entropy_term(p) + _entropy_term(1.0 - p)
         at += 2
     else:
-        highest, total, entropy = scores.max(), 0.0, 0.0
+        highest, total, entropy = scores[0], 0.0, 0.0
+        for k in range(1, scores.size):
+            highest = max(highest, scores[k])
         for k in range(scores.size):
             total += np.exp(scores[k] - highest)
         for k in range(scores.size):
@@ -370,24 +386,25 @@ def describe(policy, state):
         expect_gains(policy, state)
 
 
-@njit(cache=True, nogil=True)
+@borrowing()
 def expect_gains(policy, state):
     """Write the expected gain of each candidate, and of the default group, into a state that is described."""
     nodes, words, value, root, base, _ = policy.gains
     gains, values = state.gains, state.values
-    gains[:] = base
+    for c in range(gains.size):
+        gains[c] = base[c]
     for tree in range(root.size):
         node = find_leaf(nodes, words, root[tree], values)
         for c in range(gains.size):
             gains[c] += value[node, c]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def _entropy_term(p):
     return -p * np.log(p) if p > 0 else 0.0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def choose(policy, state):
     """Return the group that a row should buy next, or NOTHING if it has all groups.
 
@@ -408,7 +425,7 @@ def choose(policy, state):
     return _chosen(policy, state, default, gain)
 
 
-@njit(cache=True, nogil=True)
+@borrowing()
 def choose_within(policy, state, cap):
     """Return the group that a row buys if it cannot pay for the one that it should buy; NOTHING if it can pay for none.
 
@@ -421,7 +438,7 @@ def choose_within(policy, state, cap):
     return group if group == NOTHING else _chosen(policy, state, group, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@borrowing()
 def best_candidate(policy, state, cap):
     """Return the candidate with the largest expected gain per price (in ticks) within a cap, and this ratio."""
     bought, candidates, gains = state.bought, policy.candidates, state.gains
@@ -437,7 +454,7 @@ def best_candidate(policy, state, cap):
     return chosen, best
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def _chosen(policy, state, group, gain):
     """Write the expected gain of a chosen group and its price into the state, and return the group."""
     n_values = state.values.size
@@ -446,7 +463,7 @@ def _chosen(policy, state, group, gain):
     return group
 
 
-@njit(cache=True, nogil=True)
+@borrowing()
 def decide(policy, stops, column, share, cap, state):
     """Return what a row buys next, and the expected advantage of going on.
 
@@ -469,7 +486,7 @@ def decide(policy, stops, column, share, cap, state):
     return (group if going_on > 0 else UNAFFORDABLE), going_on
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def _gain_of(policy, state, group):
     """Return the expected gain of a group; that of the default group if it is not a candidate."""
     for c in range(policy.candidates.size):
@@ -478,7 +495,7 @@ def _gain_of(policy, state, group):
     return state.gains[policy.candidates.size]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def next_in_order(policy, state, cap):
     """Return the first group of the default order that a row does not have and can pay for, or NOTHING."""
     order, bought, spent, scale = policy.order, state.bought, state.counts[0], policy.scale
@@ -490,7 +507,7 @@ def next_in_order(policy, state, cap):
     return NOTHING
 
 
-@njit(cache=True, nogil=True, inline="always")
+@borrowing(inline="always")
 def advantage(stops, column, share, state):
     """Return the expected advantage of going on over answering now.
 
@@ -513,7 +530,7 @@ def advantage(stops, column, share, state):
     return (1.0 - share) * low + share * high
 
 
-# A row that is not known yet: a session
+# Many rows
 
 
 @njit(cache=True, nogil=True)
@@ -522,52 +539,6 @@ def start_row(policy):
     state = new_state(policy)
     begin(policy, state)
     return state, pay_free(policy, state, 0)
-
-
-@njit(cache=True, nogil=True)
-def go_on(policy, stops, column, share, cap, state, n_planned, row):
-    """Read the planned groups, decide what to buy next, and pay for it.
-
-    Return the group as `decide` does, the expected advantage of going on, the expected gain of the group, and how many
-    groups are planned now.
-    """
-    read_groups(policy, state, n_planned, row)
-    if state.counts[2] == policy.n_at_stage.size:
-        return NOTHING, 0.0, 0.0, 0
-    group, going_on = decide(policy, stops, column, share, cap, state)
-    if group < 0:
-        return group, going_on, 0.0, 0
-    if policy.candidates.size:
-        gain = state.values[state.values.size - 2]
-    else:  # the group was chosen without it
-        expect_gains(policy, state)
-        gain = state.gains[0]
-    return group, going_on, gain, pay_stage(policy, state, group, cap)
-
-
-# Many rows
-
-
-@njit(cache=True, nogil=True)
-def run_rows(policy, stops, column, share, X, caps, first, last, scores, bought, ticks, exits):
-    """Let rows first..last buy until going on is not worth its cost, and write their outcome."""
-    n_stages = policy.n_at_stage.size
-    state = new_state(policy)
-    begin(policy, state)
-    leaf, start = state.leaf.copy(), state.scores.copy()
-    for i in range(first, last):
-        row, cap = X[i], caps[i]
-        begin_again(policy, state, leaf, start)
-        read_groups(policy, state, pay_free(policy, state, 0), row)
-        while state.counts[2] < n_stages:
-            group, _ = decide(policy, stops, column, share, cap, state)
-            if group < 0:
-                break
-            read_groups(policy, state, pay_stage(policy, state, group, cap), row)
-        scores[i] = state.scores
-        bought[i] = state.bought
-        ticks[i] = state.counts[0]
-        exits[i] = int(state.counts[2])
 
 
 @njit(cache=True, nogil=True)
@@ -581,31 +552,36 @@ def simulate_rows(policy, X, rows, forced, until, first, last, scores, described
     ticks       (n, S + 1) ticks spent before each stage and at the end
     stage_of    (n, G) the stage after which a row has each group: 0 if it is free, 1 if the first stage buys it
     """
-    n_stages, d = policy.n_at_stage.size, policy.fill.size
-    state = new_state(policy)
-    begin(policy, state)
-    leaf, start = state.leaf.copy(), state.scores.copy()
+    (start, n_planned), state = start_row(policy), new_state(policy)
     for i in range(first, last):
-        row = X[rows[i]]
-        begin_again(policy, state, leaf, start)
-        stage_of[i] = n_stages + 1
-        n_planned = pay_free(policy, state, 0)
-        for stage in range(until[i] + 1):
-            read_groups(policy, state, n_planned, row)
-            for at in range(n_planned):
-                stage_of[i, state.plan[at]] = stage
-            describe(policy, state)
-            group = choose(policy, state)
-            n_planned, wanted = 0, NOTHING
-            if stage < until[i]:
-                wanted = forced[i, stage]
-            if wanted != NOTHING and not state.bought[wanted]:
-                group = _chosen(policy, state, wanted, _gain_of(policy, state, wanted))
-            scores[i, stage] = state.scores
-            ticks[i, stage] = state.counts[0]
-            described[i, stage] = state.values[d:]
-            if stage < until[i] and group != NOTHING:
-                n_planned = pay_stage(policy, state, group, np.inf)
+        begin_again(policy, state, start)
+        stage_of[i] = policy.n_at_stage.size + 1
+        outputs = scores[i], described[i], ticks[i], stage_of[i]
+        simulate_row(policy, state, n_planned, X[rows[i]], forced[i], until[i], *outputs)
+
+
+@borrowing()
+def simulate_row(policy, state, n_planned, row, forced, until, scores, described, ticks, stage_of):
+    """Let a row that starts buy without stopping; the arrays are those of the row."""
+    d = policy.fill.size
+    for stage in range(until + 1):
+        read_groups(policy, state, n_planned, row)
+        for at in range(n_planned):
+            stage_of[state.plan[at]] = stage
+        describe(policy, state)
+        group = choose(policy, state)
+        n_planned, wanted = 0, NOTHING
+        if stage < until:
+            wanted = forced[stage]
+        if wanted != NOTHING and not state.bought[wanted]:
+            group = _chosen(policy, state, wanted, _gain_of(policy, state, wanted))
+        ticks[stage] = state.counts[0]
+        for k in range(scores.shape[1]):
+            scores[stage, k] = state.scores[k]
+        for k in range(described.shape[1]):
+            described[stage, k] = state.values[d + k]
+        if stage < until and group != NOTHING:
+            n_planned = pay_stage(policy, state, group, np.inf)
 
 
 @njit(cache=True, nogil=True)
@@ -618,34 +594,51 @@ def gains_of_groups(policy, groups, X, rows, bought, targets, error_costs, kind,
     described  (n, b + 4) features behind the columns; the last two are not meaningful
     """
     d = policy.fill.size
-    state = new_state(policy)
-    leaf, scores, values = state.leaf.copy(), state.scores.copy(), state.values.copy()
+    state, before = new_state(policy), new_state(policy)
     for i in range(first, last):
         row, target = X[rows[i]], targets[rows[i]]
-        clear(state)
-        for group in range(bought.shape[1]):
-            if bought[i, group]:
-                pay(policy, state, group)
-                copy_values(policy, state, group, row)
-        phase = phase_of(policy, state.counts[1])
-        enter_phase(policy, state, phase)
-        describe(policy, state)
+        enter_state(policy, state, bought[i], row)
         described[i] = state.values[d:]
-        before, default = loss_of(state.scores, target, error_costs, kind), next_in_order(policy, state, np.inf)
-        leaf[:], scores[:], values[:] = state.leaf, state.scores, state.values
+        before.leaf[:], before.scores[:], before.values[:] = state.leaf, state.scores, state.values
+        loss, default = loss_of(state.scores, target, error_costs, kind), next_in_order(policy, state, np.inf)
         for c in range(groups.size + 1):
             group = groups[c] if c < groups.size else default
             gains[i, c] = prices[i, c] = np.nan
-            if group == NOTHING or bought[i, group]:
-                continue
-            prices[i, c] = ticks_of(policy, state, group)
-            read_group(policy, state, group, row)
-            gains[i, c] = before - loss_of(state.scores, target, error_costs, kind)
-            state.scores[:] = scores
-            for column in range(policy.column_start[group], policy.column_start[group + 1]):
-                state.values[column] = values[column]
-            for at in range(policy.tree_start[phase, group], policy.tree_start[phase, group + 1]):
-                state.leaf[policy.trees[at]] = leaf[policy.trees[at]]
+            if group != NOTHING and not bought[i, group]:
+                prices[i, c] = read_tentatively(policy, state, group, row)
+                gains[i, c] = loss - loss_of(state.scores, target, error_costs, kind)
+                forget(policy, state, group, before)
+
+
+@borrowing()
+def enter_state(policy, state, bought, row):
+    """Let a row have bought some groups, and describe it."""
+    clear(state)
+    for group in range(bought.size):
+        if bought[group]:
+            pay(policy, state, group)
+            copy_values(policy, state, group, row)
+    enter_phase(policy, state, phase_of(policy, state.counts[1]))
+    describe(policy, state)
+
+
+@borrowing()
+def read_tentatively(policy, state, group, row):
+    """Read a group without paying for it, and return its price in ticks."""
+    read_group(policy, state, group, row)
+    return ticks_of(policy, state, group)
+
+
+@borrowing()
+def forget(policy, state, group, before):
+    """Take the values of a group from a state that was equal to `before`."""
+    phase = int(state.counts[3])
+    for k in range(state.scores.size):
+        state.scores[k] = before.scores[k]
+    for column in range(policy.column_start[group], policy.column_start[group + 1]):
+        state.values[column] = before.values[column]
+    for at in range(policy.tree_start[phase, group], policy.tree_start[phase, group + 1]):
+        state.leaf[policy.trees[at]] = before.leaf[policy.trees[at]]
 
 
 @njit(cache=True, nogil=True)

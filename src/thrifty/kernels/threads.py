@@ -42,6 +42,8 @@ def over_rows(work: Callable[[int, int], Any], n_rows: int, smallest: int = SMAL
     The first block runs in the calling thread. `work` must not call this function, because threads of the pool would
     wait for each other.
     """
+    if n_rows < 2 * smallest:
+        return [work(0, n_rows)]
     first_block, *other_blocks = row_blocks(n_rows, smallest)
     if not other_blocks:
         return [work(*first_block)]

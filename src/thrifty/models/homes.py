@@ -21,6 +21,8 @@ from importlib import import_module
 from operator import add
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from thrifty.exceptions import MissingExtraError
 
 Block = TypeVar("Block", covariant=True)
@@ -31,6 +33,21 @@ class PerBlock(NamedTuple):
     """An argument that differs between blocks: one value per block."""
 
     values: Sequence[Any]
+
+
+def evenly_spaced(lengths: Sequence[int], size: int) -> PerBlock:
+    """Return the positions in each block of at most `size` rows, evenly spaced over the rows of all blocks.
+
+    Examples
+    --------
+    >>> from thrifty.models.homes import evenly_spaced
+    >>> [positions.tolist() for positions in evenly_spaced([3, 0, 4], 4).values]
+    [[0, 2], [], [1, 3]]
+    """
+    ends = np.cumsum(lengths)
+    chosen = np.linspace(0, ends[-1] - 1, min(size, ends[-1])).astype(int)
+    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
+    return PerBlock([part - start for part, start in zip(parts, [0, *ends[:-1]], strict=True)])
 
 
 class Home(ABC, Generic[Block]):

@@ -16,6 +16,7 @@ anchors.py            the constant answer for nothing, and all columns for every
 frontier.py           the table of all points, and the bound on what they spend
 choice.py             the order of preference
 refits.py             points fitted on all rows, and calibrated there
+far_rows.py           rows on the workers of a Dask cluster
 other_budgets.py      another budget from the same frontier
 stored_search.py      a search that was read from a model file
 chosen_model.py       predictions of the chosen model
@@ -31,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 from thrifty.costs import CostModel, ErrorCosts
 from thrifty.metrics.scoring import TOTAL_COST, scoring_for
 from thrifty.models.base import BudgetedEstimator
+from thrifty.models.homes import is_collection
 from thrifty.models.parameters import is_flag, is_number, is_whole
 from thrifty.models.progress import SECONDS_BETWEEN_LINES, measured_progress
 from thrifty.models.rows import Rows, refuse_bad_class_weight
@@ -43,6 +45,7 @@ from thrifty.tuning.candidates import candidates_of, common_costs, given_estimat
 from thrifty.tuning.chosen_model import ChosenModelMixin
 from thrifty.tuning.clock import Clock
 from thrifty.tuning.cross_validation import Folds
+from thrifty.tuning.far_rows import drawn, fitted_there
 from thrifty.tuning.frontier import cv_results, frontier_table
 from thrifty.tuning.other_budgets import Terms, model_for_budget, preferred_points, with_limits
 from thrifty.tuning.problem import TASKS, Problem, Task, refuse_one_class
@@ -120,7 +123,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         Seconds that the search may take, the final fit included. Quick methods come first, and a fit is started only if
         it and the final fit will end in time. The time of a fit is predicted from fits of the method that were
         measured, or roughly from the number of columns. The search exceeds the limit by at most what running fits take
-        longer than predicted; and one candidate is always measured on few rows and fitted.
+        longer than predicted; and one candidate is always measured on few rows and fitted. Candidates that were
+        measured on two folds when the time was over compete too.
     keep_best : bool, default=False
         Whether an interruption (Ctrl-C) while candidates are measured ends the search with the best so far. Otherwise
         it raises KeyboardInterrupt.
@@ -228,8 +232,11 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array-like of shape (n, n_features)
-            Columns of numbers, booleans, dates, text or categories. Values may be missing.
+        X : frame, array-like, or Dask DataFrame or Array of shape (n, n_features)
+            Columns of numbers, booleans, dates, text or categories. Values may be missing. On Dask collections,
+            `max_rows` rows are drawn at random for the cross-validation, and the kinds of columns and the levels of
+            categories are learned from them. The chosen model is fitted on all rows, on the workers; so only methods
+            that can be fitted there are tried. Queries and groups are not supported there.
         y : array-like of shape (n,)
             Classes, numbers, or the relevance of each document.
         sample_weight : array-like of shape (n,), optional
@@ -245,7 +252,9 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
             The fitted search.
         """
         self._refuse_bad_parameters()
-        candidates = candidates_of(self.estimators)
+        candidates, far = candidates_of(self.estimators), None
+        if is_collection(X):
+            far, (X, y, sample_weight) = drawn(self, X, y, sample_weight, qid, groups)
         everything = checked_rows(self, X, y, sample_weight, qid)
         groups = checked_groups(groups, everything)
         task = Task.of(everything.y, everything.qid, self.task, given_estimators(candidates))
@@ -257,11 +266,14 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self._terms = self._asked(task)
         encoder = learned_encoder(everything, self.cost_model_, self.kinds, owner="BudgetSearchCV")
         folds, is_sample = self._folds(everything, encoder, groups)
-        self._data = Data(everything, encoder, folds)
-        survey = self._survey(folds, candidates, len(everything))
+        if far:
+            candidates = fitted_there(candidates, folds.problem)
+        self._data = None if far else Data(everything, encoder, folds)
+        survey = self._survey(folds, candidates, far.n_rows if far else len(everything))
         self._tabulate(survey)
         if self.refit:
             whole = self._terms.problem(everything, encoder) if is_sample else folds.problem
+            whole = far.problem(whole) if far else whole
             self._choose(survey, whole)
         return self
 

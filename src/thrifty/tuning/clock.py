@@ -74,4 +74,4 @@ class Clock:
         With a reserve of minus infinity they are allowed in any case.
         """
         fits = self.predict(method, batch, n_rows) * np.ceil(n_fits / self.n_workers)
-        return reserve == -np.inf or fits + max(self.refit(method, batch), reserve) < self.left
+        return reserve == -np.inf or bool(fits + max(self.refit(method, batch), reserve) < self.left)

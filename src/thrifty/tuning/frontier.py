@@ -26,7 +26,8 @@ def frontier_table(survey: Survey, confidence: float) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One line per point. Points that were not measured on all folds have no bound, and count as dominated.
+        One line per point. Points that were not measured on all folds have no bound, and count as dominated, unless a
+        time limit or an interruption kept them from more.
     """
     points, folds = survey.points(), survey.folds
     complete = _competing(survey, points)
@@ -42,10 +43,15 @@ def frontier_table(survey: Survey, confidence: float) -> pd.DataFrame:
 
 
 def _competing(survey: Survey, points: Sequence[Point]) -> np.ndarray:
-    """Tell which points were measured completely; if none was, which were measured on most folds and rows."""
-    complete = np.array([survey.is_complete(each.trial) for each in points], dtype=bool)
-    if complete.any():
-        return complete
+    """Tell which points were measured completely, or as far as the time allowed on at least two folds.
+
+    If there are none, those compete that were measured on most folds and rows.
+    """
+    competing = np.array(
+        [survey.is_complete(each.trial) or survey.was_cut_short(each.trial) for each in points], dtype=bool
+    )
+    if competing.any():
+        return competing
     amount = [(len(each.trial.measured), each.trial.n_fitted or np.inf) for each in points]
     return np.array([each == max(amount) and each[0] > 0 for each in amount], dtype=bool)
 

@@ -115,13 +115,13 @@ def where_something_is_bought(estimator: Any, problem: Problem) -> list[Setting]
 
 
 def spread_cost_weights(estimator: Any, problem: Problem) -> list[Setting]:
-    """Return 60 cost weights, spaced geometrically from the largest usual one to 10 times the smallest.
+    """Return 90 cost weights, spaced geometrically from half the largest usual one to 10 times the smallest.
 
-    One fit serves all of them. Smaller ones hardly change what rows buy.
+    One fit serves all of them. At larger ones hardly anything is bought, and smaller ones hardly change what is bought.
     """
     priced = clone(estimator).set_params(costs=problem.derived_costs)
     usual = priced.usual_cost_weights(problem.rows.X, problem.rows.y)
-    return [{"cost_weight": weight} for weight in np.geomspace(usual[0], 10.0 * usual[-1], 60).tolist()]
+    return [{"cost_weight": weight} for weight in np.geomspace(0.5 * usual[0], 10.0 * usual[-1], 90).tolist()]
 
 
 def growing_node_budgets(estimator: Any, problem: Problem) -> list[Setting]:

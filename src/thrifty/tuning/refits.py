@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from thrifty.models.homes import collections, is_collection
 from thrifty.tuning.knobs import FREE, cheaper, knob_of
 from thrifty.tuning.problem import Problem
 from thrifty.tuning.sweep import Fitted, Sweep
@@ -93,13 +94,18 @@ class Refits:
 
     def _fit(self, point: int) -> Fitted:
         batch, k = self.places[point]
+        if is_collection(self.problem.rows.X):  # there is no path of models there, and a fit takes long
+            return replace(batch, settings=(batch.settings[k],)).fit(self.problem)[0]
         if id(batch) not in self._fitted:
             self._fitted[id(batch)] = batch.fit(self.problem)
         return self._fitted[id(batch)][k]
 
     def _spend(self, fitted: Fitted) -> float:
         rows = self.problem.rows
-        return float(np.average(fitted.acquire(rows, self.problem.cap).spend, weights=rows.weight))
+        spend = fitted.acquire(rows, self.problem.cap).spend
+        if is_collection(spend):
+            return collections().mean_spend(spend, rows.weight)
+        return float(np.average(spend, weights=rows.weight))
 
     def _calibrated(self, point: int, fitted: Fitted, budget: float) -> Fitted | None:
         """Return a model of the same curve that stays within the budget on all rows; None if there is none nearby."""

@@ -106,6 +106,10 @@ class Survey:
         """Tell whether a trial was measured on all folds, with models fitted on as many rows as the method may fit."""
         return len(trial.measured) == len(self.folds) and trial.n_fitted == self.rows_to_fit(trial)
 
+    def was_cut_short(self, trial: Trial) -> bool:
+        """Tell whether the time limit or an interruption kept a trial from more than the first two folds."""
+        return trial.note in (OUT_OF_TIME, INTERRUPTED) and len(trial.measured) >= 2
+
     def rows_to_fit(self, trial: Trial, n_rows: int | None = None) -> int | None:
         """Return how many rows of a fold to fit, at most `n_rows` and as many as the method may; None means all."""
         least = min((each for each in (n_rows, trial.batch.max_rows) if each is not None), default=None)
@@ -153,19 +157,22 @@ class Survey:
             Quick ones are measured first, so that a complete result exists early.
         folds : sequence of int
         n_rows : int or None
-            The number of rows to fit; None means as many as the method may. Measurements with fewer rows are replaced.
+            The number of rows to fit; None means as many as the method may. Measurements with fewer rows are replaced
+            by as many measurements.
         reserve : float
             Seconds to keep for the final fit.
         must : bool, default=False
             Whether to measure them even if the time is over.
         """
         tasks: list[tuple[Trial, int, int | None]] = []
+        newer: dict[Trial, dict[int, list[Measurement]]] = {}
         calls = self._calls(trials, folds, n_rows, -np.inf if must else reserve, tasks)
         for done, (measurements, seconds) in enumerate(self._results(calls)):
             trial, k, size = tasks[done]
-            if trial.n_fitted != size:
-                trial.measured, trial.n_fitted = {}, size
-            trial.measured[k], trial.note = measurements, ""
+            measured = trial.measured if trial.n_fitted == size else newer.setdefault(trial, {})
+            measured[k] = measurements
+            if len(measured) >= len(trial.measured):
+                trial.measured, trial.n_fitted = measured, size
             self.clock.record(trial.name, id(trial), self.folds.n_fitted(k, size), seconds)
 
     def _calls(
@@ -190,6 +197,7 @@ class Survey:
                     break
                 left = sum(self._seconds(t, sizes[t]) * len(m) for t, m in remaining[position:])
                 self.show(trial.name, left / self.clock.n_workers)
+                trial.note = ""
                 tasks.append((trial, k, size))
                 yield delayed(measure)(trial.batch, *self.folds.get(k, size), self.scoring)
 

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from thrifty.models.acquisition import Acquisition
+from thrifty.models.homes import is_collection
 from thrifty.models.rows import Rows
 from thrifty.tuning.knobs import Setting
 from thrifty.tuning.problem import Problem
@@ -112,7 +113,8 @@ class Sweep:
         return [Fitted(setting, model, seconds) for setting, model in zip(self.settings, models, strict=True)]
 
     def _models(self, problem: Problem) -> Iterator[Any]:
-        swept, rows = self._path_parameter, problem.rows
+        rows = problem.rows
+        swept = None if is_collection(rows.X) else self._path_parameter
         fixed = {name: value for name, value in self.settings[0].items() if name not in (swept, "cap")}
         estimator = problem.prepared(clone(self.estimator).set_params(**fixed))
         data = (rows.X, rows.y, problem.fit_weight)

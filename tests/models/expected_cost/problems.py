@@ -1,5 +1,6 @@
 """Small random problems: the objective of the package, and the same problem for the reference implementation."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,8 +9,10 @@ from reference import cstc as reference
 from thrifty.costs import CostModel
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.penalties import PathPenalty, StagePenalty
+from thrifty.models.expected_cost.row_blocks import TrainingRows
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
+from thrifty.models.homes import Here
 
 END = -1
 SHAPES = {
@@ -70,10 +73,7 @@ def pose(
     class_weights = np.where(targets[:, 0] > 0, 3.0, 0.7) if kind != "cstc" else np.ones(n)
     topology, columns = SHAPES[shape], random.permutation(d)
     objective = Objective(
-        X=X,
-        targets=targets,
-        weight=weight,
-        loss_weight=weight * class_weights,
+        rows=Here(TrainingRows(X, targets, weight, weight * class_weights)),
         topology=topology,
         penalty=(StagePenalty if kind == "cronus" else PathPenalty)(costs, columns, topology),
         cost_weight=cost_weight,
@@ -94,6 +94,11 @@ def pose(
         class_weights=class_weights,
     )
     return Case(kind, objective, problem)
+
+
+def with_rows(objective: Objective, **parts) -> Objective:
+    """Return an objective in which some arrays of the rows are replaced: X, targets, weight or loss_weight."""
+    return replace(objective, rows=Here(replace(objective.rows.block, **parts)))
 
 
 def _classes(aims):

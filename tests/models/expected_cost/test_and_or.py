@@ -24,7 +24,7 @@ SMALL_FOREST = GradientBoostingRegressor(n_estimators=8, max_depth=2, random_sta
 
 def learned_stages(model, X, y):
     """Return the learned weights (K, d) and intercepts (K,) of a cascade, over standardised columns."""
-    problem = pose(model, model._validated(X, y), None)
+    problem = pose(model, model._located(X, y), None)
     parameters = solve(model, problem, choose_structure(model, problem)[1]).parameters
     return parameters.weights[:, 0, problem.scales.columns.argsort()], parameters.intercepts[:, 0]
 

@@ -8,8 +8,10 @@ from reference import cstc as reference
 from thrifty.costs import CostModel
 from thrifty.models.expected_cost.and_or_objective import AndOrObjective, smooth_maximum
 from thrifty.models.expected_cost.penalties import PathPenalty
+from thrifty.models.expected_cost.row_blocks import TrainingRows
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
+from thrifty.models.homes import Here
 
 N_STAGES, N_FEATURES = 4, 7
 COSTS = CostModel([1.0, None, 0.5, 2.0, None, 0.0, 1.5], bundles={"panel": ([1, 2, 3], 4.0), "visit": ([3, 4, 5], 2.5)})
@@ -24,10 +26,7 @@ def pose(logistic, upper_sign, seed=0, n=60):
     class_weights = np.where(targets[:, 0] > 0, 3.0, 0.7)
     topology = Topology.cascade(N_STAGES)
     objective = AndOrObjective(
-        X=X,
-        targets=targets,
-        weight=weight,
-        loss_weight=weight * class_weights,
+        rows=Here(TrainingRows(X, targets, weight, weight * class_weights)),
         topology=topology,
         penalty=PathPenalty(COSTS, np.arange(N_FEATURES), topology),
         cost_weight=0.3,

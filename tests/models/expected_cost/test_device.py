@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 import thrifty
-from models.expected_cost.problems import KINDS, draw, pose
+from models.expected_cost.problems import KINDS, draw, pose, with_rows
 from thrifty import CostModel, CronusClassifier, CronusRegressor, CSCCClassifier, CSTCClassifier, CSTCRegressor
 from thrifty.arrays import counted_moves, enough_memory, is_device_array, moved, to_host
 from thrifty.exceptions import MissingExtraError
@@ -129,7 +129,7 @@ def test_value_and_gradient_equal_those_in_numpy(kind):
 def on_device(objective):
     names = ("X", "targets", "weight", "loss_weight")
     arrays = {name: strict.asarray(getattr(objective, name)) for name in names}
-    return replace(objective, penalty=objective.penalty.placed(arrays["X"]), **arrays)
+    return replace(with_rows(objective, **arrays), penalty=objective.penalty.placed(arrays["X"]))
 
 
 @pytest.mark.parametrize("shape", KINDS["cstc"])

@@ -29,7 +29,7 @@ def graded():
 @GRADED
 def test_the_objective_is_that_of_the_reference(kind, graded):
     model = CASCADES[kind](costs=graded.costs, n_stages=3, cost_weight=0.003)
-    problem = pose(model, model._validated(graded.X, graded.y), None)
+    problem = pose(model, model._located(graded.X, graded.y), None)
     solution = solve(model, problem, choose_structure(model, problem)[1])
     objective, columns = problem.objective, problem.scales.columns
     costs = graded.costs.select(columns)
@@ -73,7 +73,7 @@ def test_cascades_are_offered_for_ranking():
 @pytest.mark.parametrize("keep_ratio", [0.2, 0.5, 0.8])
 def test_the_keep_ratio_is_the_share_that_continues_when_the_solver_starts(keep_ratio, graded):
     model = CronusRegressor(costs=graded.costs, n_stages=3, cost_weight=1e-4, keep_ratio=keep_ratio)
-    objective = pose(model, model._validated(graded.X, graded.y), None).objective
+    objective = pose(model, model._located(graded.X, graded.y), None).objective
     parameters = initial_parameters(replace(objective, sharpness=1e6))
     scores = objective.scores(parameters)
     share = objective.weight @ (scores[:, 0] > parameters.thresholds[0])

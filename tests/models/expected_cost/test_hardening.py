@@ -16,6 +16,7 @@ from thrifty.models.expected_cost.hardening import harden, usual_fine_tune
 from thrifty.models.expected_cost.initial_parameters import initial_parameters
 from thrifty.models.expected_cost.joint_solver import solve_jointly
 from thrifty.models.expected_cost.problem import pose as pose_rows
+from thrifty.models.homes import Here
 
 MODELS = {
     "regression": CSTCRegressor(max_depth=3, cost_weight=0.01),
@@ -46,7 +47,7 @@ def learned(request):
 
 
 def solved(model, X, y):
-    problem = pose_rows(model, model._validated(X, y), None)
+    problem = pose_rows(model, model._located(X, y), None)
     return model, problem, solve_jointly(problem.objective, initial_parameters(problem.objective))
 
 
@@ -112,7 +113,7 @@ def test_fine_tuned_answers_are_not_worse_on_the_same_support(learned):
     gains = []
     for k in range(objective.topology.n_nodes):
         before = Answer(parameters.weights[k], parameters.intercepts[k])
-        tuned = fit_answer(objective, np.flatnonzero(before.reads), not_optional, reach[:, k])
+        tuned = fit_answer(objective, np.flatnonzero(before.reads), not_optional, Here(reach[:, k]))
         assert not tuned.reads[~before.reads].any()
         gains.append(expected_loss(objective, before, reach[:, k]) - expected_loss(objective, tuned, reach[:, k]))
     assert min(gains) >= -1e-6

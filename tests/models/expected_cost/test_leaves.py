@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.expected_cost.problems import PRICES, as_tree, draw, pose
+from models.expected_cost.problems import PRICES, as_tree, draw, pose, with_rows
 from reference import cstc as reference
 from thrifty.models.expected_cost.leaves import ROUNDS, SMALL_CHANGE, fit_leaves
 from thrifty.models.expected_cost.penalties import SMALLEST
@@ -67,8 +67,7 @@ def test_a_leaf_is_a_minimum(kind, shape, prices, m):
 def test_identical_columns_share_the_weight():
     objective, columns = pose("cstc", "leaf").objective, np.array([0, 0, 1])
     doubled = replace(
-        objective,
-        X=objective.X[:, columns],
+        with_rows(objective, X=objective.X[:, columns]),
         penalty=objective.penalty.for_columns(columns),
         cost_weight=0.0,
         l1_weight=0.0,

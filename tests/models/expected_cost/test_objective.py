@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.expected_cost.problems import KINDS, PRICES, as_tree, draw, pose
+from models.expected_cost.problems import KINDS, PRICES, as_tree, draw, pose, with_rows
 from reference import cstc as reference
 from thrifty.models.expected_cost.objective import Auxiliaries, Objective
 from thrifty.models.expected_cost.tree_parameters import Parameters
@@ -97,7 +97,7 @@ def test_gradients_are_finite_differences(case, name, of):
 
 def test_single_precision_changes_little(case):
     parameters = draw(case.objective)
-    single = replace(case.objective, X=case.objective.X.astype(np.float32))
+    single = with_rows(case.objective, X=case.objective.X.astype(np.float32))
     single, double = single.evaluate(parameters), case.objective.evaluate(parameters)
     assert single.value == pytest.approx(double.value, rel=1e-5)
     np.testing.assert_allclose(single.weights, double.weights, atol=1e-4)

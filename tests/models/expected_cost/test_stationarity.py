@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.expected_cost.problems import KINDS, PRICES, draw, pose
+from models.expected_cost.problems import KINDS, PRICES, draw, pose, with_rows
 from thrifty.models.expected_cost.initial_parameters import initial_parameters
 from thrifty.models.expected_cost.joint_solver import solve_jointly
 from thrifty.models.expected_cost.leaves import fit_leaves
@@ -46,7 +46,7 @@ def test_slopes_at_zero_are_finite_differences(kind, shape, prices, m):
 def test_a_node_buys_something_only_below_the_largest_cost_weight():
     objective = replace(pose("cstc", "leaf", "bundles").objective, l1_weight=0.0)
     free = objective.penalty.per_feature(objective.penalty.unit_costs[None])[0] == 0
-    objective = replace(objective, X=objective.X * ~free)
+    objective = with_rows(objective, X=objective.X * ~free)
     largest = objective.largest_cost_weight()
     for factor, buys in ((1.001, False), (0.999, True)):
         priced = replace(objective, cost_weight=factor * largest)
@@ -63,7 +63,7 @@ def test_the_residual_is_one_for_a_column_that_equals_the_target():
     """At zero weights and without costs."""
     objective = replace(pose("cstc", "leaf", cost_weight=0.0).objective, l1_weight=0.0)
     even = np.full(len(objective.X), 1 / len(objective.X))
-    objective = replace(objective, targets=objective.X[:, :1], weight=even, loss_weight=even)
+    objective = with_rows(objective, targets=objective.X[:, :1], weight=even, loss_weight=even)
     residual = Stationarity.of(objective, without_weights(objective), all_nodes(objective)).residual
     assert residual == pytest.approx(1.0, rel=1e-6)
 
@@ -100,7 +100,8 @@ def test_only_free_nodes_count():
 def test_only_a_few_of_many_identical_columns_enter(copies):
     objective = pose("cstc", "leaf", cost_weight=0.0).objective
     columns = np.zeros(copies, dtype=int)
-    objective = replace(objective, X=objective.X[:, columns], penalty=objective.penalty.for_columns(columns))
+    objective = with_rows(objective, X=objective.X[:, columns])
+    objective = replace(objective, penalty=objective.penalty.for_columns(columns))
     state = Stationarity.of(objective, without_weights(objective), all_nodes(objective))
     entering = state.entering_steps(1e-4)[0, 0] != 0
     assert 1 <= entering.sum() <= FEW

@@ -20,7 +20,7 @@ from thrifty.models.expected_cost.topology import LOWER, UPPER, Topology
 def search(rows, held_out, **settings):
     """Return the objective of a problem, and the function that scores trees on the held-out rows."""
     model = CSTCRegressor(**{"max_depth": 3, "structure": "prune", "cost_weight": 1e-3} | settings)
-    problem = pose(model, model._validated(rows.X, rows.y), (held_out.X, held_out.y))
+    problem = pose(model, model._located(rows.X, rows.y), (held_out.X, held_out.y))
     return problem.objective, partial(validation_score, model, problem)
 
 
@@ -115,7 +115,7 @@ def test_the_fitted_tree_has_the_chosen_structure(structure):
 def test_structures_are_scored_by_the_answers_that_are_served():
     rows, held_out = quadrants(0), quadrants(1)
     model = CSTCRegressor(max_depth=3, structure="prune", cost_weight=1e-3, costs=rows.costs)
-    problem = pose(model, model._validated(rows.X, rows.y), (held_out.X, held_out.y))
+    problem = pose(model, model._located(rows.X, rows.y), (held_out.X, held_out.y))
     parameters = initial_parameters(problem.objective)
     served = store(model, problem, Solution(parameters, [0.0]))
     assert validation_score(model, problem, problem.objective, parameters) == served.score(held_out.X, held_out.y)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from thrifty.kernels.adaptive import run_rows
+from thrifty.kernels.adaptive_rows import run_rows
 from thrifty.kernels.threads import over_rows
 from thrifty.models.adaptive.boosting import Plan
 from thrifty.models.adaptive.learning import Learner, Settings
@@ -395,19 +395,19 @@ class AdaptiveEstimator(BudgetedEstimator):
         return hasattr(self, "cost_weight_")
 
     def _run(self, X: np.ndarray, cap: np.ndarray, qid: np.ndarray | None) -> Run:
-        n, policy, stops = len(X), self.policy_.arrays, self.stopping_rule_.arrays
-        column, share = self.stopping_rule_.position(self.cost_weight_)
-        scores, ticks = np.empty((n, self.policy_.n_scores)), np.empty(n)
-        bought, exits = np.empty((n, len(self.policy_.factors)), dtype=np.uint8), np.empty(n, dtype=np.int64)
-        over_rows(
-            lambda first, last: run_rows(
-                policy, stops, column, share, X, cap, first, last, scores, bought, ticks, exits
-            ),
-            n,
-            smallest=SMALLEST_BLOCK,
-        )
-        columns = partial(_acquired_columns, self.policy_.factors, bought)
-        return Run(self._final_score(scores), columns, self.policy_.factors.spend(ticks), exits)
+        n, policy, rule = len(X), self.policy_, self.stopping_rule_
+        scores, ticks = np.empty((n, policy.n_scores)), np.empty(n)
+        bought, exits = np.empty((n, len(policy.factors)), dtype=np.uint8), np.empty(n, dtype=np.int64)
+        memory, n_planned = policy.start[:2]
+        fixed = n_planned, *rule.position(self.cost_weight_), X, cap
+        outcome = scores, bought, ticks, exits
+
+        def run(first: int, last: int) -> None:
+            run_rows(policy.memory, rule.memory, memory, memory.copy(), *fixed, first, last, *outcome)
+
+        over_rows(run, n, smallest=SMALLEST_BLOCK)
+        columns = partial(_acquired_columns, policy.factors, bought)
+        return Run(self._final_score(scores), columns, policy.factors.spend(ticks), exits)
 
     def _start(self, cap: float) -> Session:
         def answer(scores: np.ndarray) -> tuple[Any, Any]:

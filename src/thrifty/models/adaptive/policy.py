@@ -3,6 +3,7 @@
 import math
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from thrifty.kernels.adaptive import (
     Stops,
     add_leaves,
     groups_above_nodes,
+    start_row,
 )
+from thrifty.kernels.adaptive_memory import as_memory, place_in
 from thrifty.models.factors import Factors
 from thrifty.models.forests.forest import Forest
 from thrifty.models.rebuilt import Rebuilt
@@ -91,6 +94,25 @@ class MaskedPredictor(Rebuilt):
         """Whether each phase has linear terms, (n_phases,)."""
         coefficients = np.concatenate([self.slope, self.offset], axis=1)
         return np.array([each.any() for each in coefficients])
+
+
+class RowStart(NamedTuple):
+    """The state of a row for which free groups are planned.
+
+    Attributes
+    ----------
+    memory : ndarray of uint8
+        The state, in a block of memory; see `thrifty.kernels.adaptive_memory`.
+    n_planned : int
+        How many groups are planned.
+    plan, scores : slice
+        The bytes of the planned groups (int64), and of the scores (float64).
+    """
+
+    memory: np.ndarray
+    n_planned: int
+    plan: slice
+    scores: slice
 
 
 @stored(
@@ -224,6 +246,18 @@ class PurchasePolicy(Rebuilt):
             is_regression=bool(self.is_regression),
         )
 
+    @cached_property
+    def memory(self) -> np.ndarray:
+        """The arrays in one block."""
+        return as_memory(self.arrays)
+
+    @cached_property
+    def start(self) -> RowStart:
+        """What every row starts with."""
+        state, n_planned = start_row(self.arrays)
+        memory = as_memory(state)
+        return RowStart(memory, n_planned, place_in(memory, state, "plan"), place_in(memory, state, "scores"))
+
     @property
     def training_arrays(self) -> Policy:
         """The policy as the kernels read it, for rows whose columns are sorted by group."""
@@ -276,6 +310,11 @@ class StoppingRule(Rebuilt):
     def arrays(self) -> Stops:
         """The rule as the kernels read it."""
         return Stops(packed(self.forest), self.stage_start.astype(np.int64), np.ascontiguousarray(self.stage_base))
+
+    @cached_property
+    def memory(self) -> np.ndarray:
+        """The arrays in one block."""
+        return as_memory(self.arrays)
 
     def advantage(self, stage: int, values: np.ndarray) -> np.ndarray:
         """Return the advantage of going on (n, n_weights) in states before a stage, given their values."""

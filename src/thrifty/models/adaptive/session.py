@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from thrifty.costs.amounts import amount
-from thrifty.kernels.adaptive import NOTHING, UNAFFORDABLE, go_on, start_row
+from thrifty.kernels.adaptive import NOTHING, UNAFFORDABLE
+from thrifty.kernels.adaptive_rows import go_on
 from thrifty.models.adaptive.policy import PurchasePolicy, StoppingRule
 from thrifty.models.session import Acquire, Feature, Session, Stop
 
@@ -43,51 +44,57 @@ class AdaptiveSession(Session):
         loss_scale: float,
     ):
         super().__init__()
-        self._policy, self._stops, self._factors = policy.arrays, rule.arrays, policy.factors
-        self._point, self._cost_weight, self._cap = rule.position(cost_weight), cost_weight, cap
-        self._ids, self._answer = ids, answer
+        self._policy, self._start, self._state = policy, policy.start, policy.start.memory.copy()
+        self._fixed = policy.memory, rule.memory, *rule.position(cost_weight), cap, self._state
+        self._cost_weight, self._ids, self._answer = cost_weight, ids, answer
         self._loss_unit, self._loss_scale = loss_unit, loss_scale
         self._row = np.full(len(policy.fill), np.nan)
-        self._state, self._n_planned = start_row(self._policy)
+        self._n_planned, self._ticks = policy.start.n_planned, 0.0
+        self._columns = self._planned_columns() if self._n_planned else []
         self._knows_free = self._n_planned == 0
         self._stage = 0  # how many stages were observed; the state is one further while values are asked for
 
     def _plan(self) -> Acquire | Stop:
         if not self._knows_free:
             return Acquire(self._features(), 0.0, "they are free")
-        policy, state = self._policy, self._state
-        before = state.counts[0]
-        group, going_on, gain, self._n_planned = go_on(
-            policy, self._stops, *self._point, self._cap, state, self._n_planned, self._row
-        )
-        if self._stage == policy.n_at_stage.size:
+        before = self._ticks
+        group, going_on, gain, self._n_planned, self._ticks = go_on(*self._fixed, self._n_planned, self._row)
+        if self._stage == self._policy.n_stages:
             return self._stop("done", "everything has been bought")
         if group == UNAFFORDABLE:
             return self._stop("cap", "what would be worth its cost exceeds the cap")
         if group == NOTHING:
             return self._stop("done", self._why_not(going_on))
-        cost = float((state.counts[0] - before) / policy.scale)
+        self._columns = self._planned_columns()
+        cost = (self._ticks - before) / self._scale
         return Acquire(self._features(), cost, self._why(gain, cost, going_on))
 
     def _receive(self, values: list[float]) -> None:
-        self._row[self._columns()] = values
+        self._row[self._columns] = values
         self._stage += self._knows_free
         self._knows_free = True
-        self.spend = float(self._state.counts[0] / self._policy.scale)
+        self.spend = self._ticks / self._scale
 
     def _answer_now(self) -> Stop:
         return self._stop("stopped", "")
 
-    def _columns(self) -> list[int]:
+    @property
+    def _scale(self) -> float:
+        """How many ticks a cost of 1 has."""
+        return self._policy.arrays.scale
+
+    def _planned_columns(self) -> list[int]:
         """Return the columns of X that the present stage asks for."""
-        groups = self._state.plan[: self._n_planned].tolist()
-        return [column for group in groups for column in self._factors.groups[group]]
+        groups = self._policy.factors.groups
+        planned = self._state[self._start.plan].view(np.int64)[: self._n_planned].tolist()
+        return list(groups[planned[0]]) if len(planned) == 1 else [j for group in planned for j in groups[group]]
 
     def _features(self) -> tuple[Feature, ...]:
-        return tuple(self._ids[column] for column in self._columns())
+        return tuple([self._ids[column] for column in self._columns])
 
     def _stop(self, reason: str, explanation: str) -> Stop:
-        prediction, score = self._answer(self._state.scores[None].copy())
+        scores = self._state[self._start.scores].view(np.float64)
+        prediction, score = self._answer(scores[None].copy())
         return Stop(prediction, score, self._stage, reason, explanation)
 
     # Explanations
@@ -108,5 +115,5 @@ class AdaptiveSession(Session):
         """Return an amount of loss in words, and what it is worth at the cost weight."""
         text = f"{loss * self._loss_scale:.2g} {self._loss_unit}".rstrip()
         if self._loss_unit and 0 < self._cost_weight < np.inf:
-            text += f", worth {amount(float(f'{loss / self._cost_weight:.3g}'), self._factors.cost_model.unit)}"
+            text += f", worth {amount(float(f'{loss / self._cost_weight:.3g}'), self._policy.factors.cost_model.unit)}"
         return text

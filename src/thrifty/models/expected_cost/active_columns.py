@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from thrifty.arrays import Selection, namespace_of, number
 from thrifty.models.expected_cost.objective import Objective
+from thrifty.models.expected_cost.row_blocks import with_columns
 from thrifty.models.expected_cost.tree_parameters import Parameters
 
 LARGEST_SHARE = 0.7  # columns are copied only if at most this share of the present ones is used: copying takes time
@@ -35,15 +36,16 @@ class ActiveColumns(NamedTuple):
 
     def restricted(self, used: Any, full: Objective) -> "ActiveColumns":
         """Return the objective of the columns marked in `used` (d,), or of more columns if that saves a copy."""
-        xp, n_present = namespace_of(used), self.objective.X.shape[1]
+        n_present = self.objective.n_columns
+        xp = namespace_of(used)
         n_used = int(number(xp.count_nonzero(used)))
         if n_used > LARGEST_SHARE * n_present and not self._lacks(used):
             return self
-        if n_used > LARGEST_SHARE * full.X.shape[1]:
+        if n_used > LARGEST_SHARE * full.n_columns:
             return ActiveColumns.all_of(full)
         columns = Selection(used)
-        X = xp.take(full.X, columns.positions, axis=1)
-        return ActiveColumns(columns, replace(full, X=X, penalty=full.penalty.for_columns(columns.positions)))
+        rows = full.rows.map(with_columns, columns.positions)
+        return ActiveColumns(columns, replace(full, rows=rows, penalty=full.penalty.for_columns(columns.positions)))
 
     def select(self, parameters: Parameters) -> Parameters:
         """Return the parameters of these columns, given the parameters of all columns."""

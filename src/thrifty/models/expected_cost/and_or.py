@@ -19,6 +19,8 @@ from thrifty.models.expected_cost.standardised import Standardised
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.expected_cost.two_classes import TwoClassCascade
+from thrifty.models.homes import Here, Home
+from thrifty.models.rows import Rows
 from thrifty.stored import Array, stored
 
 USUAL_STAGES = 5
@@ -176,6 +178,9 @@ class AndOrClassifier(TwoClassCascade):
         self.tol = tol
         self.verbose = verbose
         self.random_state = random_state
+
+    def _located(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Home[Rows]:
+        return Here(self._validated(X, y, sample_weight, qid))  # its stages are initialised one row at a time
 
     def _n_nodes(self) -> int:
         if self.price_limits is None:

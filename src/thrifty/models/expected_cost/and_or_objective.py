@@ -26,7 +26,7 @@ from scipy.special import expit
 
 from thrifty.models.expected_cost.and_or_traversal import traverse_stages
 from thrifty.models.expected_cost.objective import Evaluation, Objective
-from thrifty.models.expected_cost.traversal import Traversal
+from thrifty.models.expected_cost.traversal import SoftRows, SoftTree, scores_at_nodes
 from thrifty.models.expected_cost.tree_parameters import Parameters
 
 TEMPERATURE = 0.01
@@ -66,23 +66,46 @@ class AndOrObjective(Objective):
         """Return the exact objective."""
         return Objective.value(replace(self, temperature=0.0), parameters)
 
-    def traverse(self, parameters: Parameters, scores: np.ndarray | None = None) -> Traversal:
-        """Send all rows through all stages."""
-        return traverse_stages(parameters, self.scores(parameters) if scores is None else scores)
-
-    def backward(
-        self, parameters: Parameters, soft: Traversal, node_price: np.ndarray, exit_price: np.ndarray
-    ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the loss and its derivatives with respect to scores and thresholds; those of thresholds are 0."""
-        losses, slopes = stage_losses(soft.scores, self.targets, self.logistic)
-        sign = np.where(self.rare, 1.0, -1.0)  # the minimum is minus the maximum of the negative losses
-        largest, share = smooth_maximum(sign[:, None] * losses, self.temperature)
-        by_score = self.loss_weight[:, None] * share * slopes
-        return float(self.loss_weight @ (sign * largest)), by_score, np.zeros(losses.shape[1])
+    @property
+    def tree(self) -> "StageTree":
+        """What is done to each block of rows."""
+        fields = (self.topology, self.sharpness, self.logistic, self.by_exit)
+        return StageTree(*fields, upper_sign=self.upper_sign, temperature=self.temperature)
 
     def slope_at_zero(self, parameters: Parameters, evaluation: Evaluation) -> np.ndarray:
         """Return the derivative (K, d) of the penalties at zero weights; infinity for columns that are not allowed."""
         return np.where(self.allowed, super().slope_at_zero(parameters, evaluation), np.inf)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StageTree(SoftTree):
+    """What happens to a block of rows in training: they go through all stages, and derivatives come up.
+
+    Attributes
+    ----------
+    upper_sign : float
+        As in `Objective`.
+    temperature : float
+        As in `AndOrObjective`.
+    """
+
+    upper_sign: float
+    temperature: float
+
+    def descend(self, rows: Any, parameters: Parameters, scores: Any = None) -> SoftRows:
+        """Send rows through all stages."""
+        return traverse_stages(parameters, scores_at_nodes(rows.X, parameters) if scores is None else scores)
+
+    def ascend(
+        self, rows: Any, soft: SoftRows, parameters: Parameters, node_price: np.ndarray, exit_price: np.ndarray
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the loss and its derivatives with respect to scores and thresholds; those of thresholds are 0."""
+        losses, slopes = stage_losses(soft.scores, rows.targets, self.logistic)
+        is_rare = self.upper_sign * rows.targets[:, 0] > 0
+        sign = np.where(is_rare, 1.0, -1.0)  # the minimum is minus the maximum of the negative losses
+        largest, share = smooth_maximum(sign[:, None] * losses, self.temperature)
+        by_score = rows.loss_weight[:, None] * share * slopes
+        return float(rows.loss_weight @ (sign * largest)), by_score, np.zeros(losses.shape[1])
 
 
 def stage_losses(scores: np.ndarray, targets: np.ndarray, logistic: bool) -> tuple[np.ndarray, np.ndarray]:

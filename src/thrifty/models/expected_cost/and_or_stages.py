@@ -11,6 +11,7 @@ from thrifty.models.expected_cost.hardening import FineTune
 from thrifty.models.expected_cost.initial_parameters import MAX_ROWS
 from thrifty.models.expected_cost.leaves import fit_leaves
 from thrifty.models.expected_cost.tree_parameters import Parameters
+from thrifty.models.homes import Here
 
 
 def initial_stages(objective: AndOrObjective) -> Parameters:
@@ -26,7 +27,8 @@ def initial_stages(objective: AndOrObjective) -> Parameters:
     remaining = np.ones(len(sample.X), dtype=bool)
     for k in range(n_stages):
         parameters.weights[k, 0] = objective.allowed[k]
-        rows = replace(sample, loss_weight=_balanced(sample, remaining))
+        weighted = replace(sample.rows.block, loss_weight=_balanced(sample, remaining))
+        rows = replace(sample, rows=Here(weighted))
         parameters = fit_leaves(rows, parameters, np.array([k]), warm_start=True)
         if not parameters.weights[k].any():
             parameters.intercepts[k] = objective.upper_sign  # a stage without weights accepts all rows
@@ -73,7 +75,7 @@ def tuned_stages(
     answers = [Answer(*stage) for stage in zip(parameters.weights, parameters.intercepts, strict=True)]
     if fine_tune is not None:
         answers[-1] = _last_answer(objective, parameters, reach[:, -1], prices, fine_tune)
-    tuned = [as_log_odds(answer, objective, reach[:, k], n_rows) for k, answer in enumerate(answers)]
+    tuned = [as_log_odds(answer, objective, Here(reach[:, k]), n_rows) for k, answer in enumerate(answers)]
     weights, intercepts = np.array([t.weights for t in tuned]), np.array([t.intercepts for t in tuned])
     sign = objective.upper_sign
     offsets = sign * (intercepts - _slopes(parameters.weights, weights) * parameters.intercepts)[:, 0]
@@ -89,7 +91,7 @@ def _last_answer(
     weighed = parameters.squares() > 0
     columns = np.flatnonzero(weighed.any(axis=0) if fine_tune == "held" else weighed[-1])
     optional = (prices > 0) & ~weighed[:-1].any(axis=0) & (fine_tune != "paper")
-    return fit_answer(objective.plain(), columns, optional, reach)
+    return fit_answer(objective.plain(), columns, optional, Here(reach))
 
 
 def _slopes(before: np.ndarray, after: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 The estimators of this family share one way to fit (`fitting`). Each of them describes its model by a `Design`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,9 +15,13 @@ from thrifty.models.expected_cost.hardening import FineTune, HardNode, harden
 from thrifty.models.expected_cost.initial_parameters import initial_parameters
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.penalties import PathPenalty, Penalty
-from thrifty.models.expected_cost.standardised import Standardised
+from thrifty.models.expected_cost.row_blocks import TrainingRows
+from thrifty.models.expected_cost.standardised import CanonicalRows, Standardised
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
+from thrifty.models.homes import Here, Home
+from thrifty.models.least_squares.calibration import PriorSums, prior_sums
+from thrifty.models.least_squares.node_rows import RowBlock
 
 DEFAULT_SHARPNESS = {"squared": 20.0, "logistic": 5.0}  # log-odds have about four times the range of targets of +-1
 TIED = 1e-9  # classes whose shares differ by less count as equally frequent
@@ -78,20 +82,19 @@ class Design:
 
     def objective(self, data: Standardised, cost_model: CostModel) -> Objective:
         """Return the objective for training rows."""
-        weight = data.count / data.count.sum()
+        class_weights = self.class_weights(data.rows, data.weight)
+        rows = data.rows.map(_training_rows, data.weight, class_weights)
+        penalty = self.penalty(cost_model, data.scales.columns, self.topology)
         return Objective(
-            X=data.X,
-            targets=like(data.targets, data.X),
-            weight=like(weight, data.X),
-            loss_weight=like(self.loss_weight(data.targets, weight), data.X),
+            rows=rows,
             topology=self.topology,
-            penalty=self.penalty(cost_model, data.scales.columns, self.topology).placed(data.X),
+            penalty=penalty.placed(rows.block.X) if isinstance(rows, Here) else penalty,
             cost_weight=self.cost_weight,
             l1_weight=self.l1_weight,
             sharpness=self.sharpness,
             logistic=self.logistic,
             by_exit=self.by_exit,
-            upper_sign=self.upper_sign(data.targets, weight),
+            upper_sign=self.upper_sign(data),
             keep_ratio=self.keep_ratio,
         )
 
@@ -106,22 +109,57 @@ class Design:
         calibrate = self.classes is not None
         return harden(objective, parameters, prices, fine_tune=fine_tune, calibrate=calibrate, n_rows=n_rows)
 
-    def upper_sign(self, targets: np.ndarray, weight: np.ndarray) -> float:
+    def upper_sign(self, data: Standardised) -> float:
         """Return 1 if rows with a high score go to the upper child, -1 if rows with a low score do."""
-        if not self.rare_class_up or targets.shape[1] > 1:
+        if not self.rare_class_up:
             return 1.0
-        return -1.0 if weight @ targets[:, 0] > TIED * weight.sum() else 1.0
+        targets, weight = data.rows.sum(_weighted_targets, data.weight)
+        if len(targets) > 1:
+            return 1.0
+        return -1.0 if targets[0] > TIED * weight else 1.0
 
-    def loss_weight(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return the weight of each row in the loss: its weight times that of its class."""
+    def class_weights(self, rows: Home[RowBlock], total: float = 1.0) -> np.ndarray | None:
+        """Return one weight per class in the loss, or None. "balanced" gives all classes the same total weight.
+
+        The weights of the rows are divided by `total`.
+        """
         if self.class_weight is None or self.classes is None:
-            return weight
-        codes = (targets[:, 0] > 0).astype(int) if targets.shape[1] == 1 else targets.argmax(axis=1)
-        return weight * self._class_weights(codes, weight)[codes]
-
-    def _class_weights(self, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return one weight per class. "balanced" gives all classes the same total weight, 1 / n_classes."""
+            return None
         classes: Any = self.classes
         if isinstance(self.class_weight, str):
-            return 1.0 / (len(classes) * np.bincount(codes, weight))
-        return compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
+            return 1.0 / (len(classes) * rows.sum(_class_totals, len(classes), total))
+        return compute_class_weight(self.class_weight, classes=classes, y=classes)
+
+    def prior_sums(self, rows: Home[RowBlock]) -> Any:
+        """Return the `PriorSums` of training rows, in which classes count by their weights."""
+        return rows.sum(_class_weighted_sums, self.class_weights(rows))
+
+
+def _training_rows(block: CanonicalRows, total: float, class_weights: np.ndarray | None) -> TrainingRows:
+    """Return the rows of the objective, given the weight of all rows and the weights of the classes."""
+    X, weight = block.X, block.count / total
+    loss_weight = _loss_weight(block.targets, weight, class_weights)
+    return TrainingRows(X, like(block.targets, X), like(weight, X), like(loss_weight, X), block.keys)
+
+
+def _loss_weight(targets: np.ndarray, weight: np.ndarray, class_weights: np.ndarray | None) -> np.ndarray:
+    """Return the weight of each row in the loss: its weight times that of its class."""
+    return weight if class_weights is None else weight * class_weights[_codes(targets)]
+
+
+def _codes(targets: np.ndarray) -> np.ndarray:
+    """Return the position of the class of each row."""
+    return (targets[:, 0] > 0).astype(int) if targets.shape[1] == 1 else targets.argmax(axis=1)
+
+
+def _class_totals(block: RowBlock, n_classes: int, total: float) -> np.ndarray:
+    return np.bincount(_codes(block.targets), block.count / total, n_classes)
+
+
+def _weighted_targets(block: RowBlock, total: float) -> tuple[np.ndarray, float]:
+    weight = block.count / total
+    return weight @ block.targets, weight.sum()
+
+
+def _class_weighted_sums(block: RowBlock, class_weights: np.ndarray | None) -> PriorSums:
+    return prior_sums(replace(block, count=_loss_weight(block.targets, block.count, class_weights)))

@@ -60,7 +60,8 @@ class ExpectedCostEstimator(TreeEstimator):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            NaN means that a value is missing. It may be an array of PyTorch or CuPy.
+            NaN means that a value is missing. It may be an array of PyTorch or CuPy, or a Dask DataFrame or Array. Then
+            y and the weights are Dask collections too, and validation rows are not.
         y : array-like of shape (n,)
             Targets: classes, or numbers for a regressor.
         sample_weight : array-like of shape (n,), optional
@@ -78,8 +79,8 @@ class ExpectedCostEstimator(TreeEstimator):
             The fitted estimator.
         """
         refuse_bad_parameters(self)
-        rows = self._validated(X, y, sample_weight, qid)
-        with enough_memory(type(self).__name__, lambda: bytes_of_fit(self, rows)):
+        rows = self._located(X, y, sample_weight, qid)
+        with enough_memory(type(self).__name__, lambda: bytes_of_fit(self, rows.block)):
             problem = pose(self, rows, validation)
             topology, parameters = choose_structure(self, problem)
             problem = problem.with_topology(topology)
@@ -122,8 +123,8 @@ class ExpectedCostEstimator(TreeEstimator):
         """
         template = clone(self)
         refuse_bad_parameters(template)
-        rows = template._validated(X, y, sample_weight, qid)
-        with enough_memory(type(self).__name__, lambda: bytes_of_fit(template, rows)):
+        rows = template._located(X, y, sample_weight, qid)
+        with enough_memory(type(self).__name__, lambda: bytes_of_fit(template, rows.block)):
             return self._fit_path(template, pose(template, rows, validation), cost_weights)
 
     def _fit_path(self, template: Any, problem: Problem, cost_weights: Iterable[float] | None) -> list[Self]:
@@ -189,5 +190,5 @@ class ExpectedCostEstimator(TreeEstimator):
         """
         template = clone(self)
         refuse_bad_parameters(template)
-        problem = pose(template, template._validated(X, y, sample_weight), None)
+        problem = pose(template, template._located(X, y, sample_weight), None)
         return np.array(problem.usual_cost_weights()[::-1])

@@ -39,9 +39,11 @@ from thrifty.models.expected_cost.joint_solver import solve_jointly
 from thrifty.models.expected_cost.leaves import fit_leaves
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.products import scores_of
+from thrifty.models.expected_cost.row_blocks import TrainingRows, reach_at, rows_at_node
 from thrifty.models.expected_cost.topology import Topology
-from thrifty.models.expected_cost.traversal import Traversal
+from thrifty.models.expected_cost.traversal import SoftRows, Traversal
 from thrifty.models.expected_cost.tree_parameters import Parameters
+from thrifty.models.homes import Home, evenly_spaced
 from thrifty.models.least_squares.calibration import ENOUGH_ROWS, fit_log_odds, leave_one_out
 
 SMALLEST_REACH = 1e-6  # rows that reach a node with a smaller probability are left out of its fit
@@ -60,8 +62,8 @@ class Answer:
     weights : array of shape (m, d)
         Weights of the standardised columns; like the intercepts on the device of the objective.
     intercepts : array of shape (m,)
-    left_out : array of shape (n, m) or None
-        Leave-one-out scores of the training rows, if they have been computed.
+    left_out : Home of array of shape (n, m), or None
+        Leave-one-out scores, beside the training rows, if they have been computed.
     """
 
     weights: Any
@@ -88,7 +90,7 @@ class Answer:
         return Answer(to_host(self.weights), to_host(self.intercepts))
 
 
-def fit_answer(objective: Objective, columns: np.ndarray, optional: np.ndarray, reach: Any) -> Answer:
+def fit_answer(objective: Objective, columns: np.ndarray, optional: np.ndarray, reach: Home[Any]) -> Answer:
     """Fit the answer of a node on some columns.
 
     Parameters
@@ -98,7 +100,7 @@ def fit_answer(objective: Objective, columns: np.ndarray, optional: np.ndarray, 
         The columns that the answer may weigh.
     optional : ndarray of bool, shape (d,)
         Columns that are dropped if their share in the variance of the answer is negligible.
-    reach : array of shape (n,)
+    reach : Home of array of shape (n,)
         Probability of each row to reach the node.
 
     Returns
@@ -112,7 +114,7 @@ def fit_answer(objective: Objective, columns: np.ndarray, optional: np.ndarray, 
 
 
 def shrink_to_parent(
-    parent: Answer, answer: Answer, objective: Objective, reach: Any, n_rows: float, n_routing: int
+    parent: Answer, answer: Answer, objective: Objective, reach: Home[Any], n_rows: float, n_routing: int
 ) -> Answer:
     """Mix an answer with the answer of the parent node, by the formula at the top of this module.
 
@@ -120,7 +122,7 @@ def shrink_to_parent(
     ----------
     parent, answer : Answer
     objective : Objective
-    reach : array of shape (n,)
+    reach : Home of array of shape (n,)
         Probability of each row to reach the node.
     n_rows : float
         Number of rows that the weights of the objective, which sum to 1, stand for.
@@ -131,7 +133,7 @@ def shrink_to_parent(
     -------
     Answer
     """
-    n = n_rows * number(objective.weight @ reach)
+    n = n_rows * number(objective.rows.beside(reach).sum(_share_of_rows))
     n_parameters = int(answer.reads.sum()) + 1 + n_routing
     own_loss, parent_loss = (_mean_loss(each, objective, reach) for each in (answer, parent))
     noise = 0.5 * answer.intercepts.shape[0] if objective.logistic else own_loss * n / max(n - n_parameters, 1.0)
@@ -139,92 +141,125 @@ def shrink_to_parent(
     share = 1.0 - n_parameters * noise / gain if gain > 0 else 0.0
     if share > NEARLY_ONE:
         return answer
-    pairs = (
-        (answer.weights, parent.weights),
-        (answer.intercepts, parent.intercepts),
-        (left_out_scores(answer, objective, reach), left_out_scores(parent, objective, reach)),
-    )
     share = float(share)
-    return Answer(*(max(share, 0.0) * own + min(1.0 - share, 1.0) * of_parent for own, of_parent in pairs))
+    own_scores, parent_scores = (left_out_scores(each, objective, reach) for each in (answer, parent))
+    return Answer(
+        _mixed(answer.weights, parent.weights, share),
+        _mixed(answer.intercepts, parent.intercepts, share),
+        own_scores.beside(parent_scores).map(_mixed, share),
+    )
 
 
-def _mean_loss(answer: Answer, objective: Objective, reach: Any) -> float:
+def _mixed(own: Any, of_parent: Any, share: float) -> Any:
+    return max(share, 0.0) * own + min(1.0 - share, 1.0) * of_parent
+
+
+def _share_of_rows(rows: TrainingRows, reach: Any) -> Any:
+    return rows.weight @ reach
+
+
+def _mean_loss(answer: Answer, objective: Objective, reach: Home[Any]) -> float:
     """Return the mean loss of the rows, weighted by their probability to reach the node."""
     single = _single_node(objective, answer.columns, reach)
-    place = single.weight
+    place = single.place
     weights, n_scores = answer.own_weights[None, ...], answer.intercepts.shape[0]
     node = Parameters(weights, answer.intercepts[None, :], np.zeros(1), np.ones((1, n_scores))).placed(place)
-    no_price = like(np.zeros(1), place), like(np.zeros((1, 2)), place)
-    loss, *_ = single.backward(node, single.traverse(node), *no_price)
-    return number(loss) / max(number(namespace_of(place).sum(single.loss_weight)), TINY)
+    return number(single.loss(node)) / max(number(single.loss_totals[0]), TINY)
 
 
-def _variance_shares(answer: Answer, objective: Objective, reach: Any) -> np.ndarray:
+def _variance_shares(answer: Answer, objective: Objective, reach: Home[Any]) -> np.ndarray:
     """Return the share (d,) of each column in the variance of the answer, correlations ignored."""
-    rows, columns = _likely(reach).positions, answer.columns
-    xp = namespace_of(reach)
-    share = xp.take(objective.weight * reach, rows)
-    share = share / xp.clip(xp.sum(share), TINY, None)
-    values = cast(part_of(objective.X, rows, columns), share.dtype)
-    values = values - share @ values
-    parts = np.zeros(objective.X.shape[1])
-    parts[columns] = to_host((share @ (values * values)) * xp.sum(answer.own_weights**2, axis=0))
+    rows, columns = objective.rows.beside(reach), answer.columns
+    total = rows.sum(_likely_weight)
+    mean = rows.sum(_means, columns, total)
+    variances = rows.sum(_variances, columns, total, mean)
+    parts = np.zeros(objective.n_columns)
+    parts[columns] = to_host(variances * namespace_of(variances).sum(answer.own_weights**2, axis=0))
     return parts / max(parts.sum(), TINY)
 
 
-def _likely(reach: Any) -> Selection:
+def _likely_weight(rows: TrainingRows, reach: Any) -> Any:
+    """Return the total weight of the likely rows of a node, which count by their probability to reach it."""
+    xp = namespace_of(reach)
+    return xp.sum(xp.take(rows.weight * reach, likely_rows(reach).positions))
+
+
+def _means(rows: TrainingRows, reach: Any, columns: np.ndarray, total: Any) -> Any:
+    share, values = _shares_and_values(rows, reach, columns, total)
+    return share @ values
+
+
+def _variances(rows: TrainingRows, reach: Any, columns: np.ndarray, total: Any, mean: Any) -> Any:
+    share, values = _shares_and_values(rows, reach, columns, total)
+    values = values - mean
+    return share @ (values * values)
+
+
+def _shares_and_values(rows: TrainingRows, reach: Any, columns: np.ndarray, total: Any) -> tuple[Any, Any]:
+    """Return the shares of the likely rows of a node in their total weight, and their values in some columns."""
+    xp, likely = namespace_of(reach), likely_rows(reach).positions
+    share = xp.take(rows.weight * reach, likely) / xp.clip(total, TINY, None)
+    return share, cast(part_of(rows.X, likely, columns), share.dtype)
+
+
+def likely_rows(reach: Any) -> Selection:
     """Return the rows that are not too unlikely to reach a node to count in its fit."""
     return Selection(reach > SMALLEST_REACH)
 
 
-def refit_answer(objective: Objective, columns: np.ndarray, reach: Any) -> Answer:
+def refit_answer(objective: Objective, columns: np.ndarray, reach: Home[Any]) -> Answer:
     """Minimise the loss plus the l1 norm over the weights of some columns, as section 3.5 prints it.
 
     `reach` (n,) is the share of the loss of each row that counts.
     """
     single = _single_node(objective, columns, reach)
-    n_scores = objective.targets.shape[1]
+    n_scores = objective.n_scores
     zeros = Parameters(
         np.zeros((1, n_scores, len(columns))), np.zeros((1, n_scores)), np.zeros(1), np.ones((1, n_scores))
     )
-    fitted = fit_leaves(single, zeros.placed(single.X), np.array([0]))
+    fitted = fit_leaves(single, zeros.placed(single.place), np.array([0]))
     if single.logistic:
         fitted = solve_jointly(single, fitted, max_iter=20).parameters
-    chosen = Selection(like(np.isin(np.arange(objective.X.shape[1]), columns), objective.X))
+    chosen = Selection(like(np.isin(np.arange(objective.n_columns), columns), objective.place))
     return Answer(chosen.spread(fitted.weights[0, ...]), fitted.intercepts[0, ...])
 
 
-def loss_shares(objective: Objective, soft: Traversal, k: int) -> Any:
+def loss_shares(objective: Objective, soft: Traversal, k: int) -> Home[Any]:
     """Return the share (n,) of the loss of each row that counts at node k: that it gets there or, by exit, leaves."""
     if not objective.by_exit or not objective.topology.inner[k]:
-        return soft.reach[:, k]
-    leaves_up, leaves_down = objective.topology.ends[k].astype(float).tolist()
+        return soft.rows.map(reach_at, k)
+    return soft.rows.map(_leaving_at, k, objective.topology.ends[k].astype(float).tolist())
+
+
+def _leaving_at(soft: SoftRows, k: int, ends: list[float]) -> Any:
+    """Return the probability of each row to leave at a node; `ends` tells at which of its sides rows leave."""
+    leaves_up, leaves_down = ends
     return soft.reach[:, k] * (leaves_up * soft.sigma[:, k] + leaves_down * (1.0 - soft.sigma[:, k]))
 
 
-def _single_node(objective: Objective, columns: np.ndarray, reach: Any) -> Objective:
+def _single_node(objective: Objective, columns: np.ndarray, reach: Home[Any]) -> Objective:
     """Return the objective of a single node without cost, in which rows count by their probability to reach it."""
-    xp, rows = namespace_of(reach), _likely(reach).positions
     return replace(
         objective,
-        X=part_of(objective.X, rows, columns),
-        targets=xp.take(objective.targets, rows, axis=0),
-        weight=xp.take(objective.weight, rows),
-        loss_weight=xp.take(objective.loss_weight * reach, rows),
+        rows=objective.rows.beside(reach).map(_rows_at_node, columns),
         topology=SINGLE_NODE,
         penalty=objective.penalty.for_columns(columns).with_topology(SINGLE_NODE),
         cost_weight=0.0,
     )
 
 
-def as_log_odds(answer: Answer, objective: Objective, reach: Any, n_rows: float) -> Answer:
+def _rows_at_node(rows: TrainingRows, reach: Any, columns: np.ndarray) -> TrainingRows:
+    return rows_at_node(rows, reach, likely_rows(reach).positions, columns)
+
+
+def as_log_odds(answer: Answer, objective: Objective, reach: Home[Any], n_rows: float) -> Answer:
     """Return the answer with scores converted to log-odds, calibrated on leave-one-out scores.
 
     Parameters
     ----------
     answer : Answer
     objective : Objective
-    reach : array of shape (n,)
+    reach : Home of array of shape (n,)
         Probability of each row to reach the node.
     n_rows : float
         Number of rows that the weights of the objective, which sum to 1, stand for.
@@ -233,40 +268,71 @@ def as_log_odds(answer: Answer, objective: Objective, reach: Any, n_rows: float)
     -------
     Answer
     """
-    xp, likely = namespace_of(reach), _likely(reach)
-    chosen = np.linspace(0, likely.size - 1, min(likely.size, ENOUGH_ROWS)).astype(int)
-    rows = xp.take(likely.positions, like(chosen, reach))
-    scores, targets = (
-        to_host(xp.take(each, rows, axis=0)) for each in (left_out_scores(answer, objective, reach), objective.targets)
-    )
-    weight = n_rows * to_host(xp.take(objective.loss_weight * reach, rows))
+    rows = objective.rows.beside(reach).beside(left_out_scores(answer, objective, reach))
+    parts = rows.collect(_scored, evenly_spaced(rows.collect(_n_likely), ENOUGH_ROWS))
+    scores, targets, weight = map(np.concatenate, zip(*parts, strict=True))
+    weight = n_rows * weight
     slope, offsets = fit_log_odds(scores, targets, weight)
     return Answer(slope * answer.weights, slope * answer.intercepts + like(offsets, answer.weights))
 
 
-def left_out_scores(answer: Answer, objective: Objective, reach: Any) -> Any:
+def _n_likely(rows: TrainingRows, reach: Any, scores: Any) -> int:
+    """Return the number of likely rows of a node."""
+    return likely_rows(reach).size
+
+
+def _scored(rows: TrainingRows, reach: Any, scores: Any, chosen: np.ndarray) -> tuple[Any, Any, Any]:
+    """Return scores, targets and weights of some of the likely rows of a node, in NumPy arrays."""
+    xp = namespace_of(reach)
+    at = xp.take(likely_rows(reach).positions, like(chosen, reach))
+    weight = xp.take(rows.loss_weight * reach, at)
+    return to_host(xp.take(scores, at, axis=0)), to_host(xp.take(rows.targets, at, axis=0)), to_host(weight)
+
+
+def left_out_scores(answer: Answer, objective: Objective, reach: Home[Any]) -> Home[Any]:
     """Return the leave-one-out scores (n, m) of the rows that may reach the node, and zeros for all others.
 
     For logistic loss these are the plain scores.
     """
     if answer.left_out is not None:
         return answer.left_out
-    xp, likely = namespace_of(reach), _likely(reach)
-    weights = answer.own_weights
-    values = cast(part_of(objective.X, likely.positions, answer.columns), weights.dtype)
-    scores = scores_of(values, weights) + answer.intercepts
+    rows, columns = objective.rows.beside(reach), answer.columns
+    inverse = None
     if not objective.logistic:
-        leverages = _leverages(values, xp.take(objective.loss_weight * reach, likely.positions))
-        scores = leave_one_out(scores, xp.take(objective.targets, likely.positions, axis=0), leverages)
+        gram = rows.sum(_products_with_ones, columns)
+        gram = with_larger_diagonal(gram, 1e-9 * largest_size(diagonal_of(gram)) or 1.0)  # 1: no row counts
+        inverse = namespace_of(gram).linalg.inv(gram)
+    return rows.map(_left_out, columns, answer.own_weights, answer.intercepts, inverse)
+
+
+def _left_out(rows: TrainingRows, reach: Any, columns: np.ndarray, weights: Any, intercepts: Any, inverse: Any) -> Any:
+    """Return the leave-one-out scores of a block given the inverse matrix of its moments, or plain scores if None."""
+    xp, likely = namespace_of(reach), likely_rows(reach)
+    values = cast(part_of(rows.X, likely.positions, columns), weights.dtype)
+    scores = scores_of(values, weights) + intercepts
+    if inverse is not None:
+        leverages = _leverages(values, xp.take(rows.loss_weight * reach, likely.positions), inverse)
+        scores = leave_one_out(scores, xp.take(rows.targets, likely.positions, axis=0), leverages)
     return likely.spread(scores.T).T
 
 
-def _leverages(values: Any, weight: Any) -> Any:
+def _products_with_ones(rows: TrainingRows, reach: Any, columns: np.ndarray) -> Any:
+    """Return A' W A over the likely rows of a node; see `_leverages`."""
+    xp, likely = namespace_of(reach), likely_rows(reach).positions
+    weight = xp.take(rows.loss_weight * reach, likely)
+    design = _with_ones(cast(part_of(rows.X, likely, columns), weight.dtype), weight)
+    return design.T @ (weight[:, None] * design)
+
+
+def _leverages(values: Any, weight: Any, inverse: Any) -> Any:
     """Return the leverage of each row: w[i] * a[i]' (A' W A)^-1 a[i], with a[i] the values of row i and a 1."""
-    xp = namespace_of(values)
-    design = concatenated(xp, [values, xp.ones_like(weight)[:, None]], axis=1)
-    gram = design.T @ (weight[:, None] * design)
-    gram = with_larger_diagonal(gram, 1e-9 * largest_size(diagonal_of(gram)) or 1.0)  # 1: no row counts
-    products = design @ xp.linalg.inv(gram)
+    design = _with_ones(values, weight)
+    products = design @ inverse
     products *= design
-    return weight * xp.sum(products, axis=1)
+    return weight * namespace_of(values).sum(products, axis=1)
+
+
+def _with_ones(values: Any, model: Any) -> Any:
+    """Return values (n, k) with a column of ones like `model` (n,)."""
+    xp = namespace_of(values)
+    return concatenated(xp, [values, xp.ones_like(model)[:, None]], axis=1)

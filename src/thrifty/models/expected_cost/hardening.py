@@ -26,6 +26,7 @@ from thrifty.models.expected_cost.fine_tuning import (
 )
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.routes import Route, learned_routes, needed_routes, reachable_nodes
+from thrifty.models.expected_cost.row_blocks import reach_at
 from thrifty.models.expected_cost.standardised import Scales
 from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.linear_nodes.tree import END, LinearNode
@@ -93,14 +94,14 @@ def harden(
         fine_tune = usual_fine_tune(n_rows, supports[objective.topology.ends.any(axis=1)])
     routes = learned_routes(objective.topology, learned)
     if fine_tune in WITH_NEEDED_ROUTES:
-        routes = needed_routes(objective, learned, routes, soft.scores, prices)
+        routes = needed_routes(objective, learned, routes, soft, prices)
     parents = reachable_nodes(routes)
     position = {END: END} | {k: i for i, k in enumerate(parents)}
     held = {END: np.arange(0)}
     answers: dict[int, Answer] = {}
     nodes = []
     for k, parent in parents.items():
-        route, reach = routes[k], soft.reach[:, k]
+        route, reach = routes[k], soft.rows.map(reach_at, k)
         answer = Answer(parameters.weights[k, ...], parameters.intercepts[k, ...])
         if fine_tune == "paper" and END in (route.upper, route.lower):
             answer = refit_answer(objective, np.flatnonzero(supports[k]), loss_shares(objective, soft, k))

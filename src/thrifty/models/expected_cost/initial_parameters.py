@@ -20,13 +20,13 @@ def initial_parameters(objective: Objective) -> Parameters:
     """Return the parameters from which a solver starts."""
     sample = objective.sample(MAX_ROWS)
     topology = objective.topology
-    n_nodes, n_scores, n_columns = topology.n_nodes, objective.targets.shape[1], objective.X.shape[1]
+    n_nodes, n_scores, n_columns = topology.n_nodes, sample.targets.shape[1], objective.n_columns
     parameters = Parameters(
         weights=np.zeros((n_nodes, n_scores, n_columns)),
         intercepts=np.zeros((n_nodes, n_scores)),
         thresholds=np.zeros(n_nodes),
         directions=np.full((n_nodes, n_scores), n_scores**-0.5),
-    ).placed(objective.X)
+    ).placed(objective.place)
     for level in range(topology.depth.max() + 1):
         parameters = fit_as_leaves(sample, parameters, np.flatnonzero(topology.depth == level))
     return parameters

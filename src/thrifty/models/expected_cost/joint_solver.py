@@ -155,10 +155,11 @@ def _drop_small_weights(objective: Objective, solution: Solution, free: Any) -> 
 
 def _minimise_bound(objective: Objective, parameters: Parameters, free: Any, steps: int) -> tuple[Parameters, Any]:
     """Minimise the bound that is exact here, over the nonzero weights; return parameters and masses there."""
-    soft = objective.traverse(parameters)
-    auxiliaries = objective.auxiliaries(parameters, soft.mass, SMALLEST)
-    variables = _Variables(objective, parameters, free, objective.curvature(parameters.squares(), soft), soft.mass)
-    lowest, mass = np.inf, soft.mass
+    masses = objective.masses(parameters)
+    auxiliaries = objective.auxiliaries(parameters, masses.mass, SMALLEST)
+    curvature = objective.curvature(parameters.squares(), masses)
+    variables = _Variables(objective, parameters, free, curvature, masses.mass)
+    lowest, mass = np.inf, masses.mass
 
     def bound(x: Any) -> tuple[float, Any]:
         nonlocal lowest, mass

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.arrays import TINY, Selection, cast, diagonal_of, largest_size, namespace_of, with_larger_diagonal
+from thrifty.arrays import TINY, Selection, diagonal_of, largest_size, namespace_of, with_larger_diagonal
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.penalties import SMALLEST
+from thrifty.models.expected_cost.row_blocks import leaf_means, leaf_products, leaf_weight
+from thrifty.models.expected_cost.traversal import Traversal
 from thrifty.models.expected_cost.tree_parameters import Parameters
 
 ROUNDS = 30
@@ -32,7 +34,7 @@ def fit_leaves(
     with a ridge regression in which all auxiliary variables are those of weights equal to 1.
     """
     soft = objective.traverse(parameters)
-    regressions = {int(k): _Regression(objective, soft.reach[:, int(k)]) for k in leaves}
+    regressions = {int(k): _Regression(objective, soft, int(k)) for k in leaves}
     xp, weights, intercepts = namespace_of(parameters.weights), 1.0 * parameters.weights, 1.0 * parameters.intercepts
     if not warm_start:
         for k in regressions:
@@ -53,16 +55,12 @@ def fit_leaves(
 class _Regression:
     """Weighted least squares with one penalty per column."""
 
-    def __init__(self, objective: Objective, reach: Any):
-        xp, targets, weight = namespace_of(objective.X), objective.targets, objective.loss_weight * reach
-        X = cast(objective.X, weight.dtype)
-        share = weight / xp.clip(xp.sum(weight), TINY, None)
-        root = xp.sqrt(weight)[:, None]
-        self.mean, self.target_mean = share @ X, share @ targets
-        centred = root * (X - self.mean)
-        self.gram = 2.0 * (centred.T @ centred)
+    def __init__(self, objective: Objective, soft: Traversal, k: int):
+        rows = objective.rows.beside(soft.rows)
+        self.mean, self.target_mean = rows.sum(leaf_means, k, rows.sum(leaf_weight, k))
+        products, with_targets = rows.sum(leaf_products, k, self.mean, self.target_mean)
+        self.gram, self.cross = 2.0 * products, 2.0 * with_targets
         self.largest = largest_size(diagonal_of(self.gram))
-        self.cross = 2.0 * (centred.T @ (root * (targets - self.target_mean)))
 
     def solve(self, curvature: Any, free: Any) -> tuple[Any, Any]:
         """Return weights (m, d) and intercepts (m,). Weights that are not `free` or negligible are exactly zero."""

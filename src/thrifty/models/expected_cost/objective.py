@@ -9,7 +9,8 @@ is the norm of the m weights of a node for a column.
 The scores of all nodes are one product X @ W', the gradient is one product R' @ X. So an evaluation takes two matrix
 products, for any number of nodes, and one pass over the scores between them (`kernels.soft_tree`).
 
-The rows may be on a device. Computations follow them: parameters and everything else that an objective takes and
+The rows may live anywhere (`thrifty.models.homes`), and every sum over them is a sum over their blocks (`row_blocks`).
+They may also be on a device. Computations follow them: parameters and everything else that an objective takes and
 returns are then arrays on that device too (`kernels.soft_tree_arrays`).
 """
 
@@ -19,15 +20,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thrifty.arrays import TINY, is_device_array, like, namespace_of, number, to_host
-from thrifty.kernels.soft_tree import ascend_rows
-from thrifty.kernels.soft_tree_arrays import ascend
-from thrifty.kernels.threads import over_rows
+from thrifty.arrays import TINY, namespace_of, number, to_host
 from thrifty.models.expected_cost.penalties import DIGITS, SMALLEST, Penalty, quotients
-from thrifty.models.expected_cost.products import column_slopes, scores_of
+from thrifty.models.expected_cost.row_blocks import (
+    TrainingRows,
+    loss_of,
+    loss_totals,
+    masses_at,
+    masses_of,
+    passed,
+    slopes_at_zero,
+    slopes_of,
+    target_squares,
+    traversed,
+)
+from thrifty.models.expected_cost.row_sample import drawn
 from thrifty.models.expected_cost.topology import Topology
-from thrifty.models.expected_cost.traversal import Traversal, traverse
+from thrifty.models.expected_cost.traversal import SoftTree, Traversal, scores_at_nodes
 from thrifty.models.expected_cost.tree_parameters import Parameters
+from thrifty.models.homes import Here, Home
 
 LARGEST_PRICE_WEIGHT = 1e30  # nothing that has a price is bought long before; larger numbers could overflow
 
@@ -45,6 +56,13 @@ class Auxiliaries(NamedTuple):
 
     unit_norms: Any
     weight_norms: Any
+
+
+class Masses(NamedTuple):
+    """Weighted means over the rows of the probabilities to reach nodes (K,) and to leave at their sides (K, 2)."""
+
+    mass: Any
+    exit_mass: Any
 
 
 class Evaluation(NamedTuple):
@@ -77,19 +95,26 @@ class ScoreGradient(NamedTuple):
     curvature: Any
 
 
+class _Penalties(NamedTuple):
+    """The l1 norm, the relaxed cost, and the curvature (K, d) of both with respect to the weights."""
+
+    l1: Any
+    cost: Any
+    curvature: Any
+
+    def added_to(self, loss: Any) -> Any:
+        """Return the objective, given the expected loss."""
+        return loss + self.l1 + self.cost
+
+
 @dataclass(frozen=True, eq=False)
 class Objective:
     """The function of the parameters that a tree is fitted to minimise.
 
     Attributes
     ----------
-    X : array of shape (n, d)
-        Columns with mean 0 and unit variance.
-    targets : array of shape (n, m)
-    weight : array of shape (n,)
-        Share of each row in the expected cost; sums to 1.
-    loss_weight : array of shape (n,)
-        Weight of each row in the loss: `weight` times the weight of its class.
+    rows : Home of TrainingRows
+        Where the training rows live.
     topology : Topology
     penalty : Penalty
     cost_weight : float
@@ -107,10 +132,7 @@ class Objective:
         Share of the rows at a node that goes to its upper side at the initial parameters.
     """
 
-    X: Any
-    targets: Any
-    weight: Any
-    loss_weight: Any
+    rows: Home[TrainingRows]
     topology: Topology
     penalty: Penalty
     cost_weight: float
@@ -121,84 +143,137 @@ class Objective:
     upper_sign: float = 1.0
     keep_ratio: float = 0.5
 
-    # Forward: scores, traversal, value
+    # The rows, if all of them are in this process
+
+    @property
+    def X(self) -> Any:  # noqa: N802 - the field's name
+        """Columns (n, d) with mean 0 and unit variance."""
+        return self.rows.block.X
+
+    @property
+    def targets(self) -> Any:
+        """Targets (n, m)."""
+        return self.rows.block.targets
+
+    @property
+    def weight(self) -> Any:
+        """Share of each row in the expected cost (n,); they sum to 1."""
+        return self.rows.block.weight
+
+    @property
+    def loss_weight(self) -> Any:
+        """Weight of each row in the loss (n,)."""
+        return self.rows.block.loss_weight
 
     def scores(self, parameters: Parameters) -> Any:
         """Return the scores of all nodes: (n, K * m)."""
-        K, m, d = parameters.weights.shape
-        xp = namespace_of(parameters.weights)
-        scores = scores_of(self.X, xp.reshape(parameters.weights, (K * m, d)))
-        scores += xp.reshape(parameters.intercepts, (-1,))
-        return scores
+        return scores_at_nodes(self.X, parameters)
+
+    # Forward: traversal, value
+
+    @property
+    def tree(self) -> SoftTree:
+        """What is done to each block of rows."""
+        return SoftTree(self.topology, self.sharpness, self.logistic, self.by_exit)
+
+    @property
+    def place(self) -> Any:
+        """An array of the library and on the device of the parameters."""
+        return self.penalty.unit_costs
+
+    @property
+    def n_scores(self) -> int:
+        """The number of scores of a node, m."""
+        return int(self.loss_totals[1].shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns, d."""
+        return int(self.penalty.requirement.shape[0])
 
     def traverse(self, parameters: Parameters, scores: Any = None) -> Traversal:
-        """Send all rows softly down the tree."""
-        scores = self.scores(parameters) if scores is None else scores
-        return traverse(self.topology, parameters, scores, self.weight, self.sharpness)
+        """Send all rows softly down the tree; their `scores`, if they are known, must be in this process."""
+        if scores is None:
+            soft = self.rows.map(traversed, self.tree, parameters)
+        else:
+            soft = Here(self.tree.descend(self.rows.block, parameters, scores))
+        return Traversal(soft, *soft.sum(masses_at))
+
+    def masses(self, parameters: Parameters) -> Masses:
+        """Return the masses of nodes and terminal elements."""
+        return Masses(*self.rows.sum(masses_of, self.tree, parameters))
 
     def value(self, parameters: Parameters) -> float:
         """Return the objective."""
-        return number(self.score_gradient(parameters, self.traverse(parameters)).value)
+        loss, mass, exit_mass = self.rows.sum(loss_of, self.tree, parameters, *self.penalty.no_prices)
+        penalties = self._penalties(parameters, Masses(mass, exit_mass), self.auxiliaries(parameters, mass), None)
+        return number(penalties.added_to(loss))
+
+    def loss(self, parameters: Parameters) -> Any:
+        """Return the expected loss."""
+        return self.rows.sum(loss_of, self.tree, parameters, *self.penalty.no_prices)[0]
 
     # Backward: derivatives
 
     def evaluate(self, parameters: Parameters, auxiliaries: Auxiliaries | None = None) -> Evaluation:
-        """Return value and gradient of the objective or, for fixed `auxiliaries`, of its upper bound (Lemma 1)."""
-        xp, soft = namespace_of(parameters.weights), self.traverse(parameters)
-        value, by_score, by_threshold, curvature = self.score_gradient(parameters, soft, auxiliaries)
-        by_weights = xp.reshape(column_slopes(by_score, self.X), parameters.weights.shape)
+        """Return value and gradient of the objective or, for fixed `auxiliaries`, of its upper bound (Lemma 1).
+
+        The derivatives by the scores depend on prices. If these are known before the masses are, one pass over the
+        rows is enough; otherwise the second pass continues with what the first one has left beside the rows.
+        """
+        xp, squares, tree = namespace_of(parameters.weights), parameters.squares(), self.tree
+        prices = None
+        if auxiliaries is not None:
+            prices = self.penalty.prices(squares, None, auxiliaries.unit_norms)
+        if auxiliaries is not None and prices is not None:
+            weighted = self._weighted(prices)
+            mass, exit_mass, *sums = self.rows.sum(passed, tree, parameters, *weighted)
+        else:
+            soft, mass, exit_mass = self.traverse(parameters)
+            auxiliaries = auxiliaries or self.auxiliaries(parameters, mass)
+            prices = self.penalty.prices(squares, mass, auxiliaries.unit_norms)
+            weighted = self._weighted(prices)
+            sums = self.rows.beside(soft).sum(slopes_of, tree, parameters, *weighted)
+        loss, by_weights, by_intercepts, by_threshold = sums
+        penalties = self._penalties(parameters, Masses(mass, exit_mass), auxiliaries, prices)
+        by_weights = xp.reshape(by_weights, parameters.weights.shape)
         return Evaluation(
-            value=value,
-            weights=by_weights + curvature[:, None, :] * parameters.weights,
-            intercepts=xp.reshape(xp.sum(by_score, axis=0), parameters.intercepts.shape),
+            value=penalties.added_to(loss),
+            weights=by_weights + penalties.curvature[:, None, :] * parameters.weights,
+            intercepts=xp.reshape(by_intercepts, parameters.intercepts.shape),
             thresholds=by_threshold,
-            mass=soft.mass,
-            exit_mass=soft.exit_mass,
+            mass=mass,
+            exit_mass=exit_mass,
         )
 
     def score_gradient(
         self, parameters: Parameters, soft: Traversal, auxiliaries: Auxiliaries | None = None
     ) -> ScoreGradient:
-        """Return the value and all parts of the gradient that do not need a product with X."""
-        xp, squares = namespace_of(parameters.weights), parameters.squares()
+        """Return the value and all parts of the gradient that need no product with X, of rows in this process."""
         auxiliaries = auxiliaries or self.auxiliaries(parameters, soft.mass)
-        bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, auxiliaries.unit_norms)
+        prices = self.penalty.prices(parameters.squares(), soft.mass, auxiliaries.unit_norms)
+        penalties = self._penalties(parameters, soft, auxiliaries, prices)
+        loss, by_score, by_threshold = self.tree.ascend(
+            self.rows.block, soft.rows.block, parameters, *self._weighted(prices)
+        )
+        return ScoreGradient(penalties.added_to(loss), by_score, by_threshold, penalties.curvature)
+
+    def _weighted(self, prices: Any) -> tuple[Any, Any]:
+        """Return the derivatives of the penalty with respect to the masses of nodes and terminal elements."""
+        return self.price_weight * prices.node_price, self.price_weight * prices.exit_price
+
+    def _penalties(self, parameters: Parameters, at: Any, auxiliaries: Auxiliaries, prices: Any) -> "_Penalties":
+        """Return the upper bounds of the penalties for fixed `auxiliaries`, given the masses and, if known, prices."""
+        xp, squares = namespace_of(parameters.weights), parameters.squares()
+        prices = prices or self.penalty.prices(squares, at.mass, auxiliaries.unit_norms)
+        bound = self.penalty.bound(squares, at.mass, at.exit_mass, prices)
         norms = auxiliaries.weight_norms
         l1_curvature = quotients(self.l1_weight, norms)
-        loss, by_score, by_threshold = self.backward(
-            parameters, soft, self.price_weight * bound.node_price, self.price_weight * bound.exit_price
+        return _Penalties(
+            l1=0.5 * (xp.sum(l1_curvature * squares) + self.l1_weight * xp.sum(norms)),
+            cost=self.price_weight * bound.value,
+            curvature=self.price_weight * bound.curvature + l1_curvature,
         )
-        l1 = 0.5 * (xp.sum(l1_curvature * squares) + self.l1_weight * xp.sum(norms))
-        value = loss + l1 + self.price_weight * bound.value
-        return ScoreGradient(value, by_score, by_threshold, self.price_weight * bound.curvature + l1_curvature)
-
-    def backward(
-        self, parameters: Parameters, soft: Traversal, node_price: Any, exit_price: Any
-    ) -> tuple[Any, Any, Any]:
-        """Return the expected loss, and the derivatives of the objective with respect to scores and thresholds.
-
-        `node_price` (K,) and `exit_price` (K, 2) are the derivatives of the penalty with respect to the masses.
-        """
-        if is_device_array(soft.scores):
-            return ascend(
-                namespace_of(soft.scores), self.topology.by_level(soft.scores), soft.scores, self.targets, self.weight,
-                self.loss_weight, parameters.directions, self.sharpness, soft.sigma, soft.reach, node_price, exit_price,
-                self.logistic, self.by_exit,
-            )  # fmt: skip
-        topology = self.topology
-        by_score = np.empty_like(soft.scores)
-
-        def ascend_block(first: int, last: int) -> tuple[float, np.ndarray]:
-            by_threshold = np.zeros(topology.n_nodes)
-            loss = ascend_rows(
-                soft.scores, self.targets, self.weight, self.loss_weight, topology.upper, topology.lower,
-                parameters.directions, self.sharpness, soft.sigma, soft.reach, node_price, exit_price,
-                self.logistic, self.by_exit, first, last, by_score, by_threshold,
-            )  # fmt: skip
-            return loss, by_threshold
-
-        losses, by_thresholds = zip(*over_rows(ascend_block, len(soft.scores)), strict=True)
-        return sum(losses), by_score, sum(by_thresholds)
 
     # The penalties
 
@@ -208,11 +283,11 @@ class Objective:
         unit_norms = self.penalty.norms(squares, mass)
         return Auxiliaries(xp.clip(unit_norms, smallest, None), xp.clip(xp.sqrt(squares), smallest, None))
 
-    def curvature(self, squares: Any, soft: Traversal) -> Any:
+    def curvature(self, squares: Any, at: Masses | Traversal) -> Any:
         """Return the curvature (K, d) of the penalties' bound that is exact at weights with these squares."""
         xp = namespace_of(squares)
-        unit_norms = xp.clip(self.penalty.norms(squares, soft.mass), SMALLEST, None)
-        bound = self.penalty.bound(squares, soft.mass, soft.exit_mass, unit_norms)
+        unit_norms = xp.clip(self.penalty.norms(squares, at.mass), SMALLEST, None)
+        bound = self.penalty.bound(squares, at.mass, at.exit_mass, self.penalty.prices(squares, at.mass, unit_norms))
         return self.price_weight * bound.curvature + self.l1_weight / xp.clip(xp.sqrt(squares), SMALLEST, None)
 
     def slope_at_zero(self, parameters: Parameters, evaluation: Evaluation) -> Any:
@@ -236,9 +311,8 @@ class Objective:
         a path. The loss then falls D times as fast as at a single node, but its price is paid once, by the norm
         sqrt(D) * w; so the cost weight must be sqrt(D) times as large.
         """
-        xp, total = namespace_of(self.X), namespace_of(self.X).sum(self.loss_weight)
-        centred = self.targets - self.loss_weight @ self.targets / total
-        slopes = column_slopes(self.loss_weight[:, None] * centred, self.X)
+        xp, (total, targets) = namespace_of(self.place), self.loss_totals
+        slopes = self.rows.sum(slopes_at_zero, targets / total)
         norms = 2.0 * to_host(xp.sqrt(xp.sum(slopes * slopes, axis=0)))
         gain = self.penalty.on_host().largest_gain_per_cost(norms) * np.sqrt(self.penalty.n_sharing(self.by_exit))
         return gain / (self.penalty.largest_unit_cost or 1.0)
@@ -246,15 +320,19 @@ class Objective:
     # Scales of the loss
 
     @cached_property
+    def loss_totals(self) -> tuple[Any, Any]:
+        """The sum of the loss weights of all rows, and the weighted sums (m,) of their targets."""
+        return self.rows.sum(loss_totals)
+
+    @cached_property
     def loss_curvature(self) -> float:
         """Upper bound of the second derivative of the loss with respect to a weight of a node that all rows reach."""
-        return (0.25 if self.logistic else 2.0) * number(namespace_of(self.X).sum(self.loss_weight))
+        return (0.25 if self.logistic else 2.0) * number(self.loss_totals[0])
 
     @cached_property
     def slope_scale(self) -> float:
         """Slope of the loss at zero weights with respect to the weight of a column that equals the target."""
-        xp = namespace_of(self.X)
-        squares = number(self.loss_weight @ xp.sum(self.targets**2, axis=1)) * number(xp.sum(self.loss_weight))
+        squares = number(self.rows.sum(target_squares)) * number(self.loss_totals[0])
         return max((0.5 if self.logistic else 2.0) * squares**0.5, TINY)
 
     # Related objectives
@@ -264,16 +342,6 @@ class Objective:
         return replace(self, topology=topology, penalty=self.penalty.with_topology(topology))
 
     def sample(self, size: int) -> "Objective":
-        """Return the objective of at most `size` rows, evenly spaced."""
-        n_rows = self.X.shape[0]
-        if n_rows <= size:
-            return self
-        sample = self.of_rows(np.linspace(0, n_rows - 1, size).astype(int))
-        total = namespace_of(self.X).sum(sample.weight)
-        return replace(sample, weight=sample.weight / total, loss_weight=sample.loss_weight / total)
-
-    def of_rows(self, rows: Any) -> "Objective":
-        """Return the objective of the rows at some positions."""
-        xp, index = namespace_of(self.X), like(rows, self.X)
-        names = ("X", "targets", "weight", "loss_weight")
-        return replace(self, **{name: xp.take(getattr(self, name), index, axis=0) for name in names})
+        """Return the objective of at most `size` rows, evenly spaced in the canonical order, in this process."""
+        rows = drawn(self.rows, size)
+        return self if rows is self.rows else replace(self, rows=rows)

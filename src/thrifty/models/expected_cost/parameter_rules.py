@@ -56,6 +56,26 @@ def refuse_solver_of_host(estimator: Any) -> None:
         )
 
 
+def refuse_what_needs_all_rows(estimator: Any, validation: Any) -> None:
+    """Raise ValueError if a setting of an estimator needs all rows in one process, but they are on workers."""
+    advice = "Pass X and y as arrays: X.compute(), y.compute()."
+    if estimator.structure == "grow":
+        which, advice = 'structure is "grow"', 'Pass structure="full" or "prune", or X and y as arrays.'
+    elif estimator.solver != "joint":
+        which, advice = f"solver is {estimator.solver!r}", 'Pass solver="joint", or X and y as arrays.'
+    elif estimator.device is not None:
+        which, advice = f"device is {estimator.device!r}", "Leave device out, or pass X and y as arrays."
+    elif uses_validation_rows(estimator) and validation is None:
+        which = "early_stopping or structure needs validation rows, but none are given"
+        advice = "Pass validation=(X, y) with arrays of a few thousand rows, or leave both out."
+    else:
+        return
+    raise ValueError(
+        f"{type(estimator).__name__}: {which}, which needs all rows in one process, but X is a Dask "
+        f"collection. {advice}"
+    )
+
+
 def uses_validation_rows(estimator: Any) -> bool:
     """Tell whether an estimator scores validation rows: for early stopping, or to choose the structure of its tree."""
     return bool(estimator.early_stopping) or estimator.structure != "full"

@@ -52,6 +52,28 @@ class Bound(NamedTuple):
     exit_price: Any
 
 
+class Prices(NamedTuple):
+    """Derivatives of the bound, as far as they do not depend on where rows leave.
+
+    Attributes
+    ----------
+    by_unit : array of shape (K, u) or (1, u)
+        Unit costs divided by the auxiliary variables.
+    on_path : array of shape (K,)
+        The price of each path (`PathPenalty`) or of each stage (`StagePenalty`).
+    paid : scalar
+        The part of the value that does not depend on the masses, times two.
+    node_price, exit_price : arrays of shape (K,) and (K, 2)
+        As in `Bound`.
+    """
+
+    by_unit: Any
+    on_path: Any
+    paid: Any
+    node_price: Any
+    exit_price: Any
+
+
 class Penalty(ABC):
     """Base of the two penalties: which columns require which units, and what units cost.
 
@@ -85,6 +107,11 @@ class Penalty(ABC):
         self._lineage: Any = topology.lineage.astype(float)
         self._ends: Any = topology.ends.astype(float)
 
+    @property
+    def no_prices(self) -> tuple[Any, Any]:
+        """Prices of nodes (K,) and terminal elements (K, 2) that are all zero, where the parameters are."""
+        return 0.0 * self._ends[:, 0], 0.0 * self._ends
+
     def placed(self, model: Any) -> Self:
         """Return the penalty for parameters of the library and on the device of the array `model`."""
         other = copy(self)
@@ -99,8 +126,12 @@ class Penalty(ABC):
         """Return the square roots in the penalty. They are the auxiliary variables at which the bound is exact."""
 
     @abstractmethod
-    def bound(self, squares: Any, mass: Any, exit_mass: Any, auxiliaries: Any) -> Bound:
-        """Return the upper bound of Lemma 1 for fixed auxiliary variables."""
+    def prices(self, squares: Any, mass: Any, auxiliaries: Any) -> Prices | None:
+        """Return the prices in the bound; None if they depend on the masses and `mass` is None."""
+
+    @abstractmethod
+    def bound(self, squares: Any, mass: Any, exit_mass: Any, prices: Any) -> Bound:
+        """Return the upper bound of Lemma 1, given its prices for fixed auxiliary variables."""
 
     @abstractmethod
     def slope_at_zero(self, squares: Any, mass: Any, exit_mass: Any) -> Any:
@@ -190,16 +221,20 @@ class PathPenalty(Penalty):
         """Return the norms (K, u) of the weights on the path to each node, by unit."""
         return namespace_of(squares).sqrt(self._lineage @ self.per_unit(squares))
 
-    def bound(self, squares: Any, mass: Any, exit_mass: Any, auxiliaries: Any) -> Bound:
-        """Return the upper bound of Lemma 1 for fixed auxiliary variables (K, u)."""
+    def prices(self, squares: Any, mass: Any, auxiliaries: Any) -> Prices:
+        """Return the prices in the bound for auxiliary variables (K, u); they do not depend on the masses."""
         xp = namespace_of(squares)
-        prices = quotients(self.unit_costs, auxiliaries)
+        by_unit = quotients(self.unit_costs, auxiliaries)
         on_path = self._lineage @ self.per_unit(squares)
-        path_price = 0.5 * (xp.sum(prices * on_path, axis=1) + auxiliaries @ self.unit_costs)
-        leaving = xp.sum(exit_mass, axis=1)
-        curvature = self.per_feature(self._lineage.T @ (leaving[:, None] * prices))
-        exit_price = xp.where(self._ends > 0, path_price[:, None], xp.zeros_like(exit_mass))
-        return Bound(leaving @ path_price, curvature, xp.zeros_like(leaving), exit_price)
+        path_price = 0.5 * (xp.sum(by_unit * on_path, axis=1) + auxiliaries @ self.unit_costs)
+        exit_price = xp.where(self._ends > 0, path_price[:, None], xp.zeros_like(self._ends))
+        return Prices(by_unit, path_price, 0.0, xp.zeros_like(path_price), exit_price)
+
+    def bound(self, squares: Any, mass: Any, exit_mass: Any, prices: Any) -> Bound:
+        """Return the upper bound of Lemma 1, given its prices."""
+        leaving = namespace_of(squares).sum(exit_mass, axis=1)
+        curvature = self.per_feature(self._lineage.T @ (leaving[:, None] * prices.by_unit))
+        return Bound(leaving @ prices.on_path, curvature, prices.node_price, prices.exit_price)
 
     def slope_at_zero(self, squares: Any, mass: Any, exit_mass: Any) -> Any:
         """Return the expected cost (K, d) of the units that a weight requires and its paths do not use yet."""
@@ -220,13 +255,20 @@ class StagePenalty(Penalty):
         """Return the norms (1, u) of the scaled weights of all stages, by unit."""
         return namespace_of(squares).sqrt(mass**2 @ self.per_unit(squares))[None, :]
 
-    def bound(self, squares: Any, mass: Any, exit_mass: Any, auxiliaries: Any) -> Bound:
-        """Return the upper bound of Lemma 1 for fixed auxiliary variables (1, u)."""
-        xp, prices = namespace_of(squares), quotients(self.unit_costs, auxiliaries)[0, :]
-        stage_price = self.per_unit(squares) @ prices
-        value = 0.5 * (mass**2 @ stage_price + auxiliaries[0, :] @ self.unit_costs)
-        curvature = mass[:, None] ** 2 * self.per_feature(prices[None, :])
-        return Bound(value, curvature, mass * stage_price, xp.zeros_like(exit_mass))
+    def prices(self, squares: Any, mass: Any, auxiliaries: Any) -> Prices | None:
+        """Return the prices in the bound for auxiliary variables (1, u), which depend on the masses."""
+        if mass is None:
+            return None
+        xp, by_unit = namespace_of(squares), quotients(self.unit_costs, auxiliaries)[0, :]
+        stage_price = self.per_unit(squares) @ by_unit
+        paid = auxiliaries[0, :] @ self.unit_costs
+        return Prices(by_unit, stage_price, paid, mass * stage_price, xp.zeros_like(self._ends))
+
+    def bound(self, squares: Any, mass: Any, exit_mass: Any, prices: Any) -> Bound:
+        """Return the upper bound of Lemma 1, given its prices."""
+        value = 0.5 * (mass**2 @ prices.on_path + prices.paid)
+        curvature = mass[:, None] ** 2 * self.per_feature(prices.by_unit[None, :])
+        return Bound(value, curvature, prices.node_price, prices.exit_price)
 
     def slope_at_zero(self, squares: Any, mass: Any, exit_mass: Any) -> Any:
         """Return the expected cost (K, d) of the units that a weight requires and no stage uses yet."""

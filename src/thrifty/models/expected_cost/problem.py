@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import is_classifier
 
-from thrifty.arrays import host_dtype, is_device_array, moved, namespace_of, to_host
+from thrifty.arrays import host_dtype, is_device_array, namespace_of, to_host
 from thrifty.costs import CostModel, Ledger
 from thrifty.models.expected_cost.design import Design
 from thrifty.models.expected_cost.objective import Objective
@@ -14,14 +14,17 @@ from thrifty.models.expected_cost.parameter_rules import (
     refuse_huge_tree,
     refuse_solver_of_host,
     refuse_unused_validation,
+    refuse_what_needs_all_rows,
     uses_validation_rows,
 )
 from thrifty.models.expected_cost.standardised import Scales, standardise
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
 from thrifty.models.held_out import given_rows, hold_out
-from thrifty.models.least_squares.calibration import prior_scores
-from thrifty.models.linear_nodes.mapped_features import map_features
+from thrifty.models.homes import Here, Home
+from thrifty.models.least_squares.calibration import prior_of
+from thrifty.models.least_squares.node_rows import row_block
+from thrifty.models.linear_nodes.mapped_features import node_features
 from thrifty.models.rows import Rows
 
 FEWEST_POINTS, MOST_POINTS = 8, 12  # cost weights of a default path
@@ -101,10 +104,10 @@ class Problem:
         objective, before = self.objective, parameters.on_host()
         changed = replace(before, weights=np.where(self._priced, 0.0, before.weights))
         if not changed.weights.any():
-            weight, targets = to_host(objective.loss_weight), to_host(objective.targets)
-            constant = self.prior if objective.logistic else weight @ targets / weight.sum()
+            weight, targets = map(to_host, objective.loss_totals)
+            constant = self.prior if objective.logistic else targets / weight
             changed = replace(changed, intercepts=np.tile(constant, (len(before.weights), 1)))
-        return changed.placed(objective.X)
+        return changed.placed(objective.place)
 
     @property
     def _priced(self) -> np.ndarray:
@@ -112,15 +115,15 @@ class Problem:
         return self.prices[self.scales.columns] > 0
 
 
-def pose(estimator: Any, rows: Rows, validation: Any) -> Problem:
+def pose(estimator: Any, rows: Home[Rows], validation: Any) -> Problem:
     """Return the problem that an estimator solves for training rows.
 
     Parameters
     ----------
     estimator : ExpectedCostEstimator
         Its classes and its feature map are set.
-    rows : Rows
-        The training rows.
+    rows : Home of Rows
+        Where the training rows live.
     validation : tuple or None
         Validation rows as passed to ``fit``. They are refused if the estimator does not need any. None holds out a
         share of the training rows if it does.
@@ -130,30 +133,46 @@ def pose(estimator: Any, rows: Rows, validation: Any) -> Problem:
     Problem
     """
     refuse_unused_validation(estimator, validation)
-    targets, held_out = estimator._targets(rows.y), None
+    if not isinstance(rows, Here):
+        refuse_what_needs_all_rows(estimator, validation)
+    encoder, held_out = estimator._encoder(rows), None
     if uses_validation_rows(estimator):
-        rows, held_out = hold_out(estimator, rows) if validation is None else (rows, given_rows(estimator, validation))
-        targets = estimator._encoded(rows.y)
+        rows, held_out = _held_out(estimator, rows) if validation is None else (rows, given_rows(estimator, validation))
         held_out = replace(held_out, X=to_host(held_out.X))
-        _refuse_missing_classes(estimator, targets)
-    values, cost_model = map_features(estimator, rows)
-    values = moved(values, estimator.device, type(estimator).__name__)
-    if is_device_array(values):
+    located, cost_model = node_features(estimator, rows)
+    blocks = located.map(row_block, encoder, estimator.device, type(estimator).__name__)
+    if isinstance(blocks, Here) and is_device_array(blocks.block.X):
         refuse_solver_of_host(estimator)
-    refuse_huge_tree(estimator, estimator._n_nodes(), cost_model.n_features, targets.shape[1])
+    refuse_huge_tree(estimator, estimator._n_nodes(), cost_model.n_features, estimator._n_scores())
     design = estimator._design(cost_model)
     prices, classification = Ledger(cost_model).prices, is_classifier(estimator)
-    data = standardise(values, targets, rows.weight, prices, _private(cost_model), scale_targets=not classification)
+    prior = prior_of(design.prior_sums(blocks), classification)
+    data = standardise(blocks, prices, _private(cost_model), scale_targets=not classification)
     return Problem(
         design=design,
         objective=design.objective(data, cost_model),
         cost_model=cost_model,
         prices=prices,
         scales=data.scales,
-        prior=prior_scores(targets, design.loss_weight(targets, rows.weight), classification),
-        n_rows=float(rows.weight.sum()),
+        prior=prior,
+        n_rows=float(rows.sum(_weight_of)),
         held_out=held_out,
     )
+
+
+def _held_out(estimator: Any, rows: Home[Rows]) -> tuple[Home[Rows], Rows]:
+    """Return the rows to fit and the rows that are held out; refuse to fit if all rows of a class are held out."""
+    kept, held_out = hold_out(estimator, rows.block)
+    if is_classifier(estimator) and (missing := np.setdiff1d(estimator.classes_, kept.y).tolist()):
+        raise ValueError(
+            f"{type(estimator).__name__}: all rows of class {missing[0]!r} are held out for validation. "
+            "Pass validation=(X, y, qid), or another random_state."
+        )
+    return Here(kept), held_out
+
+
+def _weight_of(rows: Rows) -> float:
+    return rows.weight.sum()
 
 
 def bytes_of_fit(estimator: Any, rows: Rows) -> int:
@@ -169,14 +188,3 @@ def _private(cost_model: CostModel) -> np.ndarray:
     requirement = cost_model.sparse_requirement
     shared = requirement.sum(axis=0) > 1
     return np.logical_not(requirement @ shared)
-
-
-def _refuse_missing_classes(estimator: Any, targets: np.ndarray) -> None:
-    """Refuse to fit if all rows of a class are held out."""
-    counts = (targets > 0).sum(axis=0) if targets.shape[1] > 1 else [(targets < 0).sum(), (targets > 0).sum()]
-    if is_classifier(estimator) and not np.all(counts):
-        missing = estimator.classes_.tolist()[int(np.argmin(counts))]
-        raise ValueError(
-            f"{type(estimator).__name__}: all rows of class {missing!r} are held out for validation. "
-            "Pass validation=(X, y, qid), or another random_state."
-        )

@@ -3,18 +3,21 @@
 The solvers are iterative and the objective is not convex, so sums taken in another order can lead to another tree. To
 avoid this, identical rows are merged and their weights added, and rows and columns are sorted by their content. The
 same data then give the same model if rows are shuffled, repeated instead of weighted, or if columns are reordered.
-Merging also saves time on data with replicated rows.
+Merging also saves time on data with replicated rows. If rows live in several blocks, rows are merged and sorted within
+each block.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thrifty.arrays import cast, host_dtype, is_device_array, largest_size, like, namespace_of, part_of, to_host
 from thrifty.kernels.moments_arrays import DEVICE_BLOCK_ROWS, present_totals, row_slices
+from thrifty.models.homes import Here, Home
 from thrifty.models.least_squares.moments import FilledRows
+from thrifty.models.least_squares.node_rows import RowBlock
 
 BLOCK_ROWS = 4096  # rows that are read or copied at a time
 MISSING = np.pi  # replaces NaN in the sums by which rows and columns are sorted
@@ -50,8 +53,23 @@ class Scales(NamedTuple):
 class Standardised:
     """Distinct standardised rows, ready for an objective.
 
-    Unlike `Rows`, it holds encoded targets instead of the user's y, each row only once, sorted columns without missing
-    values, and the scales needed to return to the columns of X.
+    Attributes
+    ----------
+    rows : Home of CanonicalRows
+        Where the rows live.
+    weight : float
+        Total weight of the rows.
+    scales : Scales
+    """
+
+    rows: Home["CanonicalRows"]
+    weight: float
+    scales: Scales
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalRows(RowBlock):
+    """A block of rows, each only once, sorted by content, with sorted columns.
 
     Attributes
     ----------
@@ -60,24 +78,17 @@ class Standardised:
     targets : ndarray of shape (n, m)
     count : ndarray of shape (n,)
         Total weight of the identical rows that were merged into each row.
-    scales : Scales
+    keys : ndarray of shape (n,), complex
+        By what the rows are sorted: a number for the targets, and one for the values.
     """
 
-    X: Any
-    targets: np.ndarray
-    count: np.ndarray
-    scales: Scales
+    keys: np.ndarray
 
 
-def standardise(
-    X: Any,
-    targets: np.ndarray,
-    count: np.ndarray,
-    prices: np.ndarray,
-    private: np.ndarray,
-    scale_targets: bool,
-) -> Standardised:
+def standardise(rows: Home[RowBlock], prices: np.ndarray, private: np.ndarray, scale_targets: bool) -> Standardised:
     """Merge, sort and standardise training rows; missing values become 0, the mean.
+
+    Identical rows are merged, and rows are sorted, within each block.
 
     A redundant column is set to 0. A column is redundant if it is a copy of another one that is not more expensive and
     shares no unit with other columns. A solver could split a weight between two copies without a larger penalty, and
@@ -85,11 +96,8 @@ def standardise(
 
     Parameters
     ----------
-    X : array of shape (n, d)
-        Columns that the nodes weigh; they may contain NaN. If they are on a device, the result is too.
-    targets : ndarray of shape (n, m)
-    count : ndarray of shape (n,)
-        Weight of each row.
+    rows : Home of RowBlock
+        X may contain NaN. If it is on a device, the result is too.
     prices : ndarray of shape (d,)
         What each column costs on its own.
     private : ndarray of bool, shape (d,)
@@ -101,75 +109,123 @@ def standardise(
     -------
     Standardised
     """
-    columns = _canonical_columns(X, targets, count, prices)
-    rows, count = _distinct_rows(X, columns, targets, count)
-    targets = targets[rows]
-    standard, fill = _filled(_gather(X, rows, columns), count)
-    weight = count / count.sum()
-    mean = fill.astype(host_dtype(X))  # rounded here, because predictions must subtract exactly the same
-    standard -= like(mean, X)  # already a copy; changed in place because X may fill much of the memory
-    variance = _mean_squares(standard, weight)
+    columns = np.lexsort((*rows.sum(_column_sums), prices))  # sorted by price, then by the sums
+    distinct = rows.map(_distinct_rows, columns)
+    total = distinct.sum(_total_count)
+    filled, fill = _filled(distinct)
+    mean = fill.astype(distinct.collect(_dtype)[0])  # rounded here, because predictions must subtract exactly the same
+    centred = filled.map(_centred, mean)
+    variance = centred.sum(_mean_squares, total)
     deviation = np.where(variance > (CONSTANT * mean.astype(float)) ** 2, np.sqrt(variance), 0.0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
-    standard *= like(scale.astype(mean.dtype), X)
-    redundant = _redundant_columns(standard, private[columns])
-    deviation[redundant] = 0.0
-    for j in redundant:
-        standard[:, j] = 0.0
-    target_mean, target_deviation = np.zeros(targets.shape[1]), 1.0
+    target_mean, target_deviation = np.zeros(filled.collect(_n_targets)[0]), 1.0
     if scale_targets:
-        target_mean = weight @ targets
-        target_deviation = float(np.sqrt(weight @ (targets - target_mean) ** 2)[0]) or 1.0
+        target_mean = filled.sum(_target_means, total)
+        target_deviation = float(np.sqrt(filled.sum(_target_squares, total, target_mean))[0]) or 1.0
+    standard = centred.map(_scaled, scale.astype(mean.dtype), target_mean, target_deviation)
+    redundant = _redundant_columns(standard, private[columns])
+    if redundant:
+        deviation[redundant] = 0.0
+        standard = standard.map(_with_zeros, redundant)
     scales = Scales(columns, mean.astype(float), deviation, target_mean, target_deviation)
-    return Standardised(standard, (targets - target_mean) / target_deviation, count, scales)
+    return Standardised(standard, total, scales)
 
 
-def _filled(X: Any, count: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Return X with NaN replaced by column means, and the means; 0 for a column without any value."""
-    if not is_device_array(X):
-        data = FilledRows(X, np.empty((len(X), 0)), count)
-        return data.X, data.fill
-    xp, (present, sums) = namespace_of(X), present_totals(X, count)
-    means = np.divide(sums, present, out=np.zeros_like(sums), where=present > 0)
-    for part in _parts(X):
+def _total_count(block: RowBlock) -> float:
+    return block.count.sum()
+
+
+def _dtype(block: RowBlock) -> np.dtype:
+    return host_dtype(block.X)
+
+
+def _n_targets(block: RowBlock) -> int:
+    return block.targets.shape[1]
+
+
+def _filled(rows: Home[CanonicalRows]) -> tuple[Home[CanonicalRows], np.ndarray]:
+    """Return rows with NaN replaced by column means, and the means; 0 for a column without any value."""
+    if not (isinstance(rows, Here) and is_device_array(rows.block.X)):
+        data = FilledRows.at(rows)
+        return data.home, data.fill  # type: ignore[return-value]
+    X, (present, sums) = rows.block.X, present_totals(rows.block.X, rows.block.count)
+    xp, means = namespace_of(X), np.divide(sums, present, out=np.zeros_like(sums), where=present > 0)
+    for part in _parts(X):  # in place, because X may fill much of the memory; it is a copy
         X[part, :] = xp.where(xp.isnan(X[part, :]), like(means.astype(host_dtype(X)), X), X[part, :])
-    return X, means
+    return rows, means
 
 
-def _mean_squares(X: Any, weight: np.ndarray) -> np.ndarray:
-    """Return the weighted mean of the squares of each column."""
+def _centred(block: CanonicalRows, mean: np.ndarray) -> CanonicalRows:
+    return replace(block, X=block.X - like(mean, block.X))
+
+
+def _mean_squares(block: CanonicalRows, total: float) -> np.ndarray:
+    """Return the sums of the squares of each column, weighted by the share of each row in the total weight."""
+    X, weight = block.X, block.count / total
     if not is_device_array(X):
         return np.einsum("i,ij,ij->j", weight, X, X)
-    total = np.zeros(X.shape[1])
+    sums = np.zeros(X.shape[1])
     for part in _parts(X):
         share = like(weight[part], X)
         values = cast(X[part, :], share.dtype)
-        total += to_host(share @ (values * values))
-    return total
+        sums += to_host(share @ (values * values))
+    return sums
 
 
-def _redundant_columns(X: Any, private: np.ndarray) -> list[int]:
+def _target_means(block: CanonicalRows, total: float) -> np.ndarray:
+    return (block.count / total) @ block.targets
+
+
+def _target_squares(block: CanonicalRows, total: float, mean: np.ndarray) -> np.ndarray:
+    return (block.count / total) @ (block.targets - mean) ** 2
+
+
+def _scaled(block: CanonicalRows, scale: np.ndarray, target_mean: np.ndarray, target_deviation: float) -> CanonicalRows:
+    return replace(block, X=block.X * like(scale, block.X), targets=(block.targets - target_mean) / target_deviation)
+
+
+def _with_zeros(block: CanonicalRows, columns: list[int]) -> CanonicalRows:
+    """Return a block in which some columns are 0."""
+    X = 1 * block.X
+    for j in columns:
+        X[:, j] = 0.0
+    return replace(block, X=X)
+
+
+def _redundant_columns(rows: Home[CanonicalRows], private: np.ndarray) -> list[int]:
     """Return the columns that equal an earlier private one. Columns are sorted by price, so that one is not pricier."""
-    xp, random = namespace_of(X), like(np.random.default_rng(0).normal(size=X.shape[0]), X)
-    key = np.round(to_host(random @ cast(X, random.dtype)), 6)
+    projections, n_nonzero = rows.sum(_projected_columns)
+    key = np.round(projections, 6)
     first: dict[float, int] = {}
     redundant = []
-    for j in np.flatnonzero(to_host(xp.any(X != 0, axis=0))).tolist():
+    for j in np.flatnonzero(n_nonzero).tolist():
         earlier = first.setdefault(key[j], j)
-        if earlier != j and private[earlier] and largest_size(X[:, earlier] - X[:, j]) <= SAME:
+        if earlier != j and private[earlier] and max(rows.collect(_difference, earlier, j)) <= SAME:
             redundant.append(j)
     return redundant
 
 
-def _canonical_columns(X: Any, targets: np.ndarray, count: np.ndarray, prices: np.ndarray) -> np.ndarray:
-    """Sort the columns by price, then by sums of their values that do not depend on the position of the column."""
+def _projected_columns(block: CanonicalRows) -> tuple[np.ndarray, np.ndarray]:
+    """Return the products of columns with random numbers, and how many entries of each column are not 0."""
+    xp, random = namespace_of(block.X), like(np.random.default_rng(0).normal(size=block.X.shape[0]), block.X)
+    return to_host(random @ cast(block.X, random.dtype)), to_host(xp.count_nonzero(block.X, axis=0))
+
+
+def _difference(block: CanonicalRows, one: int, other: int) -> float:
+    """Return the largest difference of the values of two columns."""
+    return largest_size(block.X[:, one] - block.X[:, other])
+
+
+def _column_sums(block: RowBlock) -> np.ndarray:
+    """Return sums (3, d) of the values of each column, by which columns are sorted wherever they are in X."""
+    X, count, targets = block.X, block.count, block.targets
     sums = np.zeros((3, X.shape[1]))
     for part, columns in _blocks(X):
         weight, target = like(count[part], columns), like(targets[part, -1], columns)
         sums[0] += _dots(columns, weight)
         sums[1] += _dots(columns * columns, weight)
         sums[2] += _dots(columns, weight * target)
-    return np.lexsort((*sums, prices))
+    return sums
 
 
 def _dots(columns: Any, weight: Any) -> np.ndarray:
@@ -179,10 +235,9 @@ def _dots(columns: Any, weight: Any) -> np.ndarray:
     return to_host(namespace_of(columns).vecdot(columns, weight))
 
 
-def _distinct_rows(
-    X: Any, columns: np.ndarray, targets: np.ndarray, count: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return one of each group of identical rows, sorted by content, and the total weight of each group."""
+def _distinct_rows(block: RowBlock, columns: np.ndarray) -> CanonicalRows:
+    """Return one of each group of identical rows, sorted by content, with the total weight of each group."""
+    X, targets, count = block.X, block.targets, block.count
     n_rows = X.shape[0]
     key, label = np.zeros(n_rows), np.zeros(n_rows)
     factors = np.random.default_rng(0).normal(size=len(columns))
@@ -197,9 +252,12 @@ def _distinct_rows(
     same = (np.diff(key[order]) == 0) & (np.diff(label[order]) == 0)
     at = np.flatnonzero(same)
     same[at] = _are_equal(X, order[at], order[at + 1])
-    group = np.append(0, np.cumsum(~same))
-    first = np.append(0, np.flatnonzero(~same) + 1)
-    return order[first], np.bincount(group, count[order])
+    starts = np.append(True, ~same)[:n_rows]
+    rows = order[starts]
+    keys = np.empty(len(rows), dtype=complex)
+    keys.real, keys.imag = label[rows], key[rows]
+    merged = np.bincount(np.cumsum(starts) - 1, count[order], len(rows))
+    return CanonicalRows(_gather(X, rows, columns), targets[rows], merged, keys)
 
 
 def _are_equal(X: Any, rows: np.ndarray, others: np.ndarray) -> np.ndarray:

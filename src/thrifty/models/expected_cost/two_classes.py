@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-
 from thrifty.models.expected_cost.estimator import ExpectedCostEstimator
+from thrifty.models.homes import Home
+from thrifty.models.rows import Encoder, Rows
 from thrifty.models.task_bases import BudgetedClassifier
 
 
@@ -14,14 +14,14 @@ class TwoClassCascade(ExpectedCostEstimator, BudgetedClassifier):
     With more classes there is no such class, and it would not be clear which rows should leave.
     """
 
-    def _targets(self, y: np.ndarray) -> np.ndarray:
-        targets = super()._targets(y)
+    def _encoder(self, rows: Home[Rows]) -> Encoder:
+        encoder = super()._encoder(rows)
         if len(self.classes_) > 2:
             raise ValueError(
                 f"{type(self).__name__}: y has {len(self.classes_)} classes. Only binary classification is supported. "
                 "Merge the classes that are to leave early, or use CSTCClassifier."
             )
-        return targets
+        return encoder
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thrifty.models.homes import Here, Home, PerBlock
+from thrifty.models.homes import Here, Home, evenly_spaced
 from thrifty.models.least_squares.calibration import prior_of, prior_sums
 from thrifty.models.least_squares.node_rows import (
     Members,
@@ -232,11 +232,7 @@ class Moments:
         probability : ndarray of shape (n,)
             Probability of each row of being at the node.
         """
-        ends = np.cumsum(self.rows.collect(n_members))
-        chosen = np.linspace(0, ends[-1] - 1, min(size, ends[-1])).astype(int)
-        cuts = np.searchsorted(chosen, ends[:-1])
-        positions = [part - start for part, start in zip(np.split(chosen, cuts), [0, *ends[:-1]], strict=True)]
-        parts = self.rows.collect(rows_at, PerBlock(positions), features)
+        parts = self.rows.collect(rows_at, evenly_spaced(self.rows.collect(n_members), size), features)
         return tuple(map(np.concatenate, zip(*parts, strict=True)))  # type: ignore[return-value]
 
     def equivalent_rows(self, scale: PerColumn) -> tuple[np.ndarray, np.ndarray]:

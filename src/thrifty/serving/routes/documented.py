@@ -18,7 +18,7 @@ SOMETIMES = {
     404: "There is no such session.",
     409: "The session waits for another step, or was answered with other values.",
     429: "There are too many sessions.",
-    503: "The service has no sources, or is not ready.",
+    503: "The service cannot do this now: it has no sources, is not ready, or cannot store sessions.",
 }
 
 

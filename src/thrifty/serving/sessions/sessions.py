@@ -4,14 +4,13 @@ import math
 import secrets
 import time
 from collections import OrderedDict
-from contextlib import suppress
 from typing import Any
 
 from thrifty.serving.problems import RefusedError, refusing
 from thrifty.serving.served_model import ServedModel
 from thrifty.serving.sessions.live import LiveSession
 from thrifty.serving.sessions.record import Client, Record
-from thrifty.serving.sessions.store import SessionStore, TooManySessionsError
+from thrifty.serving.sessions.store import UNAVAILABLE, SessionStore, TooManySessionsError
 from thrifty.stored.medium import shown
 
 ID_BYTES = 16
@@ -64,9 +63,13 @@ class Sessions:
         The answer to the step before may be repeated: a client that did not get the reply may send it again.
         """
         if (known := self._known(client, session_id, step)) is not None:
-            with suppress(RefusedError):  # the store may know more; if not, it is refused again
+            try:
                 if (state := self._advanced(known, values)) is not None:
                     return state
+            except RefusedError as refused:
+                if refused.status == UNAVAILABLE:
+                    raise
+                # the store may know more; if not, it is refused again
         record = self._record(client, session_id)
         if step == record.step - 1 and values == record.answers[-1]:
             return self._at(record).state(session_id, record.expires)

@@ -5,17 +5,28 @@ changes no line, so a step is charged once.
 """
 
 import json
+import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from thrifty.serving.problems import RefusedError
 from thrifty.serving.sessions.record import Client, Record
 from thrifty.serving.settings import Settings
 
-SECONDS_TO_WAIT = 10.0  # for a lock that another worker holds
+SECONDS_TO_WAIT = 5.0  # for a lock that another worker holds
+PASSING = {  # errors of a file that can be used again later
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+}
 ALL = "*"  # the line of `counts` that counts the sessions of all clients
+UNAVAILABLE = 503  # the status of a request that finds the file locked or full
 IN_MEMORY = ":memory:"
 OURS = int.from_bytes(b"thr\x03")  # the application id of the files: three letters, and the version of the schema
 SCHEMA = """
@@ -78,8 +89,9 @@ class SessionStore:
         try:
             return cls(settings.store, **limits)
         except (sqlite3.Error, OSError) as error:
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise ValueError(
-                f"--store {settings.store}: the file cannot be used ({error}). Pass the path of a new file, or of one "
+                f"--store {settings.store}: the file cannot be used ({reason}). Pass the path of a new file, or of one "
                 "that a service has written."
             ) from error
 
@@ -95,31 +107,31 @@ class SessionStore:
 
     def _refuse_foreign(self) -> None:
         """Raise an error if the file belongs to another program, or to another version of this one."""
-        if self._value("PRAGMA application_id") == OURS:
+        if self._database.execute("PRAGMA application_id").fetchone() == (OURS,):
             return
-        if self._value("SELECT count(*) FROM sqlite_master"):
+        if self._database.execute("SELECT 1 FROM sqlite_master").fetchone():
             raise sqlite3.DatabaseError("it is a database of another program or version")
         self._database.execute(f"PRAGMA application_id = {OURS}")
 
     def add(self, record: Record, now: float) -> None:
         """Store a new session. If there are too many, remove one that has ended, or raise an error."""
         with self._transaction():
-            self._database.execute("DELETE FROM sessions WHERE expires <= ?", (now,))
+            self._execute("DELETE FROM sessions WHERE expires <= ?", (now,))
             for limit, client in zip(self._limits, (ALL, record.client.name), strict=True):
                 if self._counted(client) >= limit:
                     self._make_room(client)
-            self._database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _line(record))
+            self._execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _line(record))
 
     def _make_room(self, client: str) -> None:
         where, who = ("1", ()) if client == ALL else ("client = ?", (client,))
         ended = f"SELECT id FROM sessions WHERE {where} AND done = 1 ORDER BY expires LIMIT 1"
-        if not self._database.execute(f"DELETE FROM sessions WHERE id IN ({ended})", who).rowcount:
-            first = self._database.execute(f"SELECT min(expires) FROM sessions WHERE {where}", who).fetchone()
+        if not self._execute(f"DELETE FROM sessions WHERE id IN ({ended})", who).rowcount:
+            first = self._execute(f"SELECT min(expires) FROM sessions WHERE {where}", who).fetchone()
             raise TooManySessionsError(first[0])
 
     def get(self, session_id: str, model: str, owner: str, now: float) -> Record | None:
         """Return a session with a model, of an owner; None if there is none, or if it has expired."""
-        found = self._database.execute(
+        found = self._execute(
             "SELECT client, cap, budget, answers, done, expires FROM sessions "
             "WHERE id = ? AND model = ? AND owner = ? AND expires > ?",
             (session_id, model, owner, now),
@@ -133,7 +145,7 @@ class SessionStore:
     def advance(self, record: Record, now: float) -> bool:
         """Store a session after one more answer; return whether it was there, at the step before."""
         after = (record.step, _as_line(record.answers[-1]), record.done, record.expires)
-        changed = self._database.execute(
+        changed = self._execute(
             "UPDATE sessions SET step = ?, answers = answers || ?, done = ?, expires = ? "
             "WHERE id = ? AND step = ? AND expires > ?",
             (*after, record.id, record.step - 1, now),
@@ -142,35 +154,44 @@ class SessionStore:
 
     def remove(self, session_id: str, owner: str) -> bool:
         """Remove a session of an owner; return whether there was one."""
-        return (
-            self._database.execute("DELETE FROM sessions WHERE id = ? AND owner = ?", (session_id, owner)).rowcount == 1
-        )
+        return self._execute("DELETE FROM sessions WHERE id = ? AND owner = ?", (session_id, owner)).rowcount == 1
 
     def count(self, now: float) -> int:
         """Return how many sessions there are."""
-        self._database.execute("DELETE FROM sessions WHERE expires <= ?", (now,))
-        return self._counted(ALL)
+        return self._execute("SELECT count(*) FROM sessions WHERE expires > ?", (now,)).fetchone()[0]
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
 
     def _counted(self, client: str) -> int:
-        return self._value("SELECT n FROM counts WHERE client = ?", client) or 0
+        found = self._execute("SELECT n FROM counts WHERE client = ?", (client,)).fetchone()
+        return found[0] if found else 0
 
-    def _value(self, query: str, *parameters: str) -> int | None:
-        found = self._database.execute(query, parameters).fetchone()
-        return found[0] if found else None
+    def _execute(self, query: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Execute a statement; raise RefusedError if the file is locked, full or read-only."""
+        try:
+            return self._database.execute(query, parameters)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in PASSING:  # further bits tell details
+                raise
+            logging.getLogger("thrifty").warning("the file of the sessions: %s", error)
+            raise RefusedError(
+                UNAVAILABLE,
+                "the service cannot store sessions now. Its log has the reason. Try again.",
+                {"Retry-After": "1"},
+            ) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._database.execute("BEGIN IMMEDIATE")
+        self._execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._execute("COMMIT")
         except BaseException:
-            self._database.execute("ROLLBACK")
+            if self._database.in_transaction:  # SQLite ends it by itself if the disk is full
+                self._execute("ROLLBACK")
             raise
-        self._database.execute("COMMIT")
 
 
 def _private_file(path: str) -> str:

@@ -1,0 +1,104 @@
+"""A search on Dask collections: a sample decides, and all rows are fitted on the workers."""
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from thrifty import ASTCClassifier, AttentiveClassifier, BudgetSearchCV, load, save
+from thrifty.distributed import sampled
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Return a table with numbers, a category and missing values, and its targets."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(2000, 4)), columns=list("abcd"))
+    X["town"] = random.choice(["Bern", "Graz", "Ulm", None], 2000)
+    y = np.where(X["a"] + 2 * (X["town"] == "Ulm") + X["b"] * (X["a"] > 0) > 0.5, "yes", "no")
+    X.loc[random.random(2000) < 0.1, "c"] = None
+    return X, y
+
+
+def far(frame, y, n=5):
+    whole = dd.from_pandas(frame.assign(target=y), npartitions=n)
+    return whole[list(frame.columns)], whole["target"]
+
+
+def test_all_rows_are_drawn_with_the_same_probability_whatever_the_groups():
+    X = da.arange(4000, chunks=100).reshape(-1, 1)
+    with dask.config.set(scheduler="synchronous"):
+        counts = np.zeros(40)
+        for seed in range(20):
+            found = sampled(X, X[:, 0], None, 400, seed, "search")
+            assert found.n_rows == 4000
+            assert len(np.unique(found.y)) == 400
+            np.testing.assert_array_equal(found.X[:, 0], found.y)
+            counts += np.bincount(found.y // 100, minlength=40)
+        assert (np.diff(found.y) > 0).all()  # in the order of the table
+    expected = 400 * 20 / 40
+    assert ((counts - expected) ** 2 / expected).sum() < 80  # chi-squared with 39 degrees: 1e-4 above
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_same_model_as_in_memory_if_all_rows_are_drawn(client, mixed, weighted):
+    X, y = mixed
+    weight = np.arange(2000) % 3 + 1.0 if weighted else None
+    options = {"budget": 3.0, "max_rows": None, "cv": 3, "costs": [1, 1, 2, 1, 2]}
+    search = BudgetSearchCV([(ASTCClassifier(), {"max_depth": [1, 3], "node_budget": [1, 2]})], **options)
+    here = search.fit(X, y, weight)
+    frame, target = far(X, y)
+    weights = None if weight is None else far(X, weight)[1]
+    there = BudgetSearchCV(**search.get_params()).fit(frame, target, weights)
+    assert there.best_params_ == here.best_params_
+    assert there.promise_ == here.promise_
+    assert there.training_.n_rows == 2000
+    np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), rtol=1e-6)
+    np.testing.assert_array_equal(there.spend(X), here.spend(X))
+
+
+def test_named_methods_choose_on_a_sample_and_are_fitted_on_all_rows(client, mixed, tmp_path):
+    X, y = mixed
+    search = BudgetSearchCV(["l1", "astc"], budget=3.0, max_rows=400, cv=3, costs=[1, 1, 2, 1, 2]).fit(*far(X, y))
+    assert search.promise_.n_rows == 400
+    assert search.training_.n_rows == 2000
+    assert search.spend(X).mean() <= 3.0
+    assert (search.predict(X) == y).mean() > 0.75
+    loaded = load(save(search, tmp_path / "model.thrifty"))
+    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
+
+
+def test_arrays_with_empty_chunks(client, mixed):
+    X, y = mixed[0][["a", "b", "c"]].to_numpy(float), mixed[1] == "yes"
+    chunks = (900, 0, 1100)
+    search = BudgetSearchCV("l1", budget=2.0, max_rows=500, cv=2)
+    search.fit(da.from_array(X, chunks=(chunks, 3)), da.from_array(y, chunks=(chunks,)))
+    assert search.training_.n_rows == 2000
+
+
+def test_what_cannot_be_searched_there(client, mixed):
+    X, y = far(*mixed)
+    with pytest.raises(ValueError, match=r"AttentiveClassifier cannot be fitted on all rows there.*astc"):
+        BudgetSearchCV(AttentiveClassifier()).fit(X, y)
+    with pytest.raises(ValueError, match=r"method 'attentive' cannot be fitted on all rows there.*astc"):
+        BudgetSearchCV(["astc", "attentive"]).fit(X, y)
+    for name in ("qid", "groups"):
+        with pytest.raises(ValueError, match=f"{name} is not supported there"):
+            BudgetSearchCV("astc").fit(X, y, **{name: y})
+    with pytest.raises(ValueError, match="class_weight is not supported there"):
+        BudgetSearchCV("astc", class_weight="balanced").fit(X, y)
+
+
+def test_errors_name_the_partition(client, mixed):
+    X, y = mixed
+    parts = [dask.delayed(each) for each in (X[:500], X[500:1000].drop(columns="b"), X[1000:])]
+    bad = dd.from_delayed(parts, meta=X.iloc[:0], verify_meta=False)
+    target = dd.from_delayed([dask.delayed(pd.Series(each)) for each in (y[:500], y[500:1000], y[1000:])])
+    with pytest.raises(ValueError, match="partition 1: X lacks column 'b'"):
+        BudgetSearchCV("astc").fit(bad, target)
+    short = dd.from_delayed([dask.delayed(pd.Series(each)) for each in (y[:500], y[501:1000], y[:500])])
+    good = dd.from_delayed([dask.delayed(X[:500])] * 3, meta=X.iloc[:0])
+    with pytest.raises(ValueError, match="partition 1: y has 499 entries"):
+        BudgetSearchCV("astc").fit(good, short)
