@@ -260,6 +260,51 @@ def test_an_error_on_a_worker_is_one_line(refused, models, rows, address):
     assert "part-00.parquet: --strict refuses odd cells" in message
 
 
+def fit(scheduler, *more):
+    """Return a command whose prices are those of the columns of the folder."""
+    columns = ("--drop", "id", "--drop", "amount", "--drop", "grade", "--drop", "query")
+    return (
+        "fit",
+        "rows",
+        "--target",
+        "sick",
+        *columns,
+        "--budget",
+        3,
+        "-o",
+        "fit.thrifty",
+        "--scheduler",
+        scheduler,
+        *more,
+    )
+
+
+def test_a_fit_on_workers_searches_a_sample_and_fits_all_rows(thrifty, models, rows, address):
+    done = thrifty(*fit(address, "--method", "l1"))
+    assert done.code == 0, done
+    assert "Categories: town (3 levels" in done.out
+    model = package.load("fit.thrifty")
+    assert model.training_.n_rows == 300
+    assert thrifty(*fit("none", "--method", "l1", "--force")).code == 0
+    frame = pd.read_parquet("rows")[list(model.feature_names_in_)]
+    here = package.load("fit.thrifty")
+    np.testing.assert_allclose(model.predict_proba(frame), here.predict_proba(frame), rtol=0.02)
+    assert "needs a folder" in thrifty("fit", "mixed.csv", "--target", "sick", "--scheduler", address).err
+
+
+def test_a_fit_on_workers_refuses_what_it_cannot_do(refused, models, rows, address):
+    assert "method 'attentive' cannot be fitted on all rows there" in refused(*fit(address, "--method", "attentive"))
+    assert "--strict is not supported for rows on a Dask cluster" in refused(*fit(address, "--strict"))
+    assert "--qid is not supported for rows on a Dask cluster" in refused(*fit(address, "--qid", "query"))
+    path = rows / "part-04.parquet"
+    table = pq.read_table(path)
+    column = table.schema.get_field_index("w;eird [b]<i>")
+    pq.write_table(table.set_column(column, "w;eird [b]<i>", pa.array([np.inf] * len(table))), path)
+    message = refused(*fit(address, "--method", "l1", "--numeric", "age"))
+    assert "part-04.parquet: 'w;eird [b]<i>' is inf in row 1; expected finite numbers" in message
+    assert not Path("fit.thrifty").exists()
+
+
 def test_a_worker_is_killed_in_the_middle(thrifty, models, rows, whole, address, monkeypatch):
     on_cluster, killed = clusters.each_result, []
 

@@ -210,6 +210,20 @@ def test_a_body_that_stops_being_http_after_the_reply_ends_the_connection(caplog
     assert caplog.text == ""
 
 
+def test_a_client_that_sends_no_more_gets_its_reply():
+    async def send():
+        async with running(echo) as server:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port_of(server))
+            writer.write(request_bytes("POST", "/", "abc"))
+            writer.write_eof()
+            reply = await read_reply(reader)
+            assert await reader.read() == b""
+            writer.close()
+            return reply
+
+    assert asyncio.run(send()).json() == 5
+
+
 def test_a_wish_for_another_protocol_is_ignored(caplog):
     async def send():
         async with running(echo) as server:

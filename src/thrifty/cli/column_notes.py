@@ -140,7 +140,7 @@ def settled(kinds: Mapping[Any, str], reports: Iterable[ColumnReport]) -> dict[A
     return {each.column: each.kind for each in reports if each.odd} | dict(kinds)
 
 
-def as_records(reports: Iterable[ColumnReport], numbers: Sequence[int]) -> list[dict[str, Any]]:
+def as_records(reports: Iterable[ColumnReport], numbers: Sequence[int | None]) -> list[dict[str, Any]]:
     """Return the reports as plain values, ready for JSON."""
     return [
         {

@@ -7,6 +7,7 @@ import typer
 
 from thrifty.cli import search
 from thrifty.cli.case_costs import ClassWeight, ErrorCostsFile
+from thrifty.cli.clusters import Scheduler
 from thrifty.cli.keys import KeyFile, read_key
 
 ROWS_HELP = "Rows to learn from: .csv, .tsv, .parquet, a folder of .parquet, or - for standard input."
@@ -42,6 +43,7 @@ def fit(
         Path | None, typer.Option("--output", "-o", help="The model file; by default it is named after the table.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the model file if it exists.")] = False,
+    scheduler: Scheduler = None,
     key_file: KeyFile = None,
     json: search.Json = False,
 ) -> None:
@@ -81,6 +83,7 @@ def fit(
         keep_best=keep_best,
         n_jobs=jobs,
         random_state=seed,
+        scheduler=scheduler,
     )
     save(found.search, path, key=key, target=target)
     report, told = SearchReport.of_search(found.search), found.case_costs

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thrifty.cli.case_costs import CaseCost, case_costs, read_error_costs, refuse_bad_class_weight
+from thrifty.cli.clusters import NONE
 from thrifty.cli.words import rows_counted_by
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @dataclass(frozen=True)
 class Found:
-    """A fitted search, what it took the columns for, and the numbers of its rows as people count them."""
+    """A fitted search, what it took the columns for, and the numbers of its rows as people count them, if known."""
 
     search: Any
     columns: "list[ColumnReport]"
-    row_numbers: Sequence[int]
+    row_numbers: Sequence[int | None]
 
     @property
     def case_costs(self) -> dict[str, CaseCost] | None:
@@ -88,21 +89,29 @@ def run_search(
     group: str | None = None,
     error_costs: Path | None = None,
     class_weight: str | None = None,
+    scheduler: str | None = None,
     **options: Any,
 ) -> Found:
-    """Search for a model of a table; print warnings as notes."""
+    """Search for a model of a table; print warnings as notes. A folder may be on the workers of a Dask cluster."""
     if target is None:
         raise ValueError(f"--target is missing. Name the column of {data} to predict.")
     if options["n_jobs"] == 0:
         raise ValueError("--jobs is 0; expected a number of at least 1, or -1 for one per core.")
     refuse_bad_class_weight(class_weight)
-    from thrifty.cli.column_notes import kinds_from, settled
+    from thrifty.cli.cluster_search import refuse_unsupported, scheduler_of, search_on_cluster
+    from thrifty.cli.column_notes import kinds_from
+
+    kinds = kinds_from(numeric or [], category or [])
+    if (where := scheduler_of(data, scheduler)) != NONE:
+        refuse_unsupported(qid=qid, group=group, error_costs=error_costs, class_weight=class_weight, strict=strict)
+        roles: dict[str, Any] = {"target": target, "costs": costs, "drop": drop or [], "task": task, "kinds": kinds}
+        return search_on_cluster(data, where, methods, **roles, **options)
+    from thrifty.cli.column_notes import settled
     from thrifty.cli.price_list import read_prices
     from thrifty.cli.terminal import warnings_as_notes
     from thrifty.tuning.budget_search import BudgetSearchCV
 
     task = "ranking" if task is None and qid is not None else task
-    kinds = kinds_from(numeric or [], category or [])
     rows, groups = read_training_rows(data, target, qid, drop or [], task, kinds, group)
     prices = costs and read_prices(costs, list(rows.X), {target, qid, group, *(drop or [])}, str(data))
     errors = read_error_costs(error_costs, rows, task)
@@ -156,9 +165,9 @@ def read_training_rows(
 
     with open_table(path) as table:
         table.refuse_unknown(target=target, qid=qid, drop=drop, group=group)
-        _refuse_two_roles(target, qid, drop, group)
+        refuse_two_roles(target, qid, drop, group)
         others = {target, *drop} | {each for each in (qid, group) if each}
-        _refuse_unknown_kinds(table, kinds, others)
+        refuse_unknown_kinds(table, kinds, others)
         text = [name for name, kind in kinds.items() if kind == "category"]  # so that 007 and 7 are different levels
         frame = _rows_with_target(table.read(text), target, table.place)
         if qid:
@@ -173,7 +182,8 @@ def read_training_rows(
     return rows, frame[group].to_numpy() if group else None
 
 
-def _refuse_two_roles(target: str, qid: str | None, drop: Sequence[str], group: str | None) -> None:
+def refuse_two_roles(target: str, qid: str | None, drop: Sequence[str], group: str | None) -> None:
+    """Raise ValueError if a column is named by two options that exclude each other."""
     for option, taken in (("--drop", drop), ("--qid", [qid]), ("--group", [group])):
         if target in taken:
             raise ValueError(f"{option} is {target!r}, which is the target. Leave out {option} for this column.")
@@ -183,7 +193,8 @@ def _refuse_two_roles(target: str, qid: str | None, drop: Sequence[str], group: 
         raise ValueError(f"--drop is {qid!r}, which is the column with the queries. Leave out --drop for this column.")
 
 
-def _refuse_unknown_kinds(table: Any, kinds: Mapping[str, str], others: Collection[str]) -> None:
+def refuse_unknown_kinds(table: Any, kinds: Mapping[str, str], others: Collection[str]) -> None:
+    """Raise ValueError if an option gives a kind to a column that is not a feature."""
     for name, kind in kinds.items():
         option = "category" if kind == "category" else "numeric"
         table.refuse_unknown(**{option: name})

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import Any
 
+import dask.dataframe as dd
+
 from distributed import Client, KilledWorker, LocalCluster, as_completed
 from thrifty.kernels.threads import n_threads, on_one_thread
 
@@ -106,6 +108,11 @@ def each_result(
             future.release()
     finally:
         client.cancel(futures)
+
+
+def frame(read: Callable[[Any], Any], items: Sequence[Any], meta: Any) -> Any:
+    """Return ``read(item)`` of each item as the partitions of a Dask DataFrame; `meta` has no rows, and the columns."""
+    return dd.from_map(read, items, meta=meta, enforce_metadata=False)
 
 
 def _itself(value: Any) -> Any:

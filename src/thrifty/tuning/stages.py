@@ -17,7 +17,7 @@ import numpy as np
 from thrifty.costs.amounts import amount
 from thrifty.metrics.scoring import TOTAL_COST
 from thrifty.tuning.frontier import bound_of
-from thrifty.tuning.methods import SCOUT_ROWS
+from thrifty.tuning.methods import LEAST_ROWS, SCOUT_ROWS
 from thrifty.tuning.refinement import refine
 from thrifty.tuning.scouting import drop_dominated
 from thrifty.tuning.survey import Point, Survey, Trial
@@ -100,7 +100,9 @@ class Stages:
 
     def _measure_something(self, trials: Sequence[Trial], folds: Sequence[int]) -> None:
         """Measure one quick candidate, on few rows whatever the time limit is, and then on all."""
-        self.survey.measure(trials[:1], folds[:2], SCOUT_ROWS, must=True)
+        limit = self.survey.clock.limit or np.inf
+        n_rows = SCOUT_ROWS if 2 * trials[0].batch.scout_seconds < limit / 2 else LEAST_ROWS
+        self.survey.measure(trials[:1], folds[:2], n_rows, must=True)
         self.survey.measure(trials[:1], folds)
 
     def _scout(self, trials: list[Trial]) -> list[Trial]:

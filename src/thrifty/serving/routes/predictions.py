@@ -12,11 +12,12 @@ from thrifty.serving.bodies import ByKey, KeyPrediction, RowPredictions, Rows
 from thrifty.serving.problems import RefusedError, refusing
 from thrifty.serving.reply import Reply
 from thrifty.serving.routes.documented import takes
-from thrifty.serving.routes.reading import body_of
-from thrifty.serving.rows import FEW, predict_rows
+from thrifty.serving.routes.reading import body_of, content_of, read
+from thrifty.serving.rows import predict_rows
 from thrifty.serving.service import Service
 
 BATCHES_AT_A_TIME = 2
+SMALL = 8_192  # bytes of a body whose rows do not keep other requests waiting
 
 
 def add_predictions(app: FastAPI, service: Service) -> None:
@@ -26,16 +27,10 @@ def add_predictions(app: FastAPI, service: Service) -> None:
     @app.post("/predict/rows", **takes(Rows, RowPredictions))
     async def predict_given_rows(request: Request) -> Response:
         """Predict rows with given values. A value that the model does not ask for is not read and not charged."""
-        body = await body_of(request, Rows)
-        if len(body.rows) > service.settings.max_rows:
-            raise RefusedError(
-                422, f"there are {len(body.rows):,} rows; expected at most {service.settings.max_rows:,}. Send fewer."
-            )
-        given = (service.served, body.rows, body.cap, body.budget)
-        with refusing():
-            if len(body.rows) <= FEW:  # a thread would take longer than the prediction
-                return Reply(predict_rows(*given))
-            return Reply(await anyio.to_thread.run_sync(predict_rows, *given, limiter=limiter))
+        content = await content_of(request)
+        if len(content) <= SMALL:  # a thread would take longer than the prediction
+            return predicted(service, content)
+        return await anyio.to_thread.run_sync(predicted, service, content, limiter=limiter)
 
     @app.post("/predict", **takes(ByKey, KeyPrediction, 503))
     async def predict_by_key(request: Request) -> Response:
@@ -49,6 +44,17 @@ def add_predictions(app: FastAPI, service: Service) -> None:
             cap = service.served.limited(body.cap)
         result = await service.engine.apredict(body.key, cap)
         return Reply(_without_error_texts(result.as_dict()))
+
+
+def predicted(service: Service, content: bytes) -> Response:
+    """Return the reply to a body with rows."""
+    body = read(content, Rows)
+    if len(body.rows) > service.settings.max_rows:
+        raise RefusedError(
+            422, f"there are {len(body.rows):,} rows; expected at most {service.settings.max_rows:,}. Send fewer."
+        )
+    with refusing():
+        return Reply(predict_rows(service.served, body.rows, body.cap, body.budget))
 
 
 def _without_error_texts(result: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,11 @@ AnyBody = TypeVar("AnyBody", bound=Body)
 
 async def body_of(request: Request, kind: type[AnyBody]) -> AnyBody:
     """Return the body of a request; raise RefusedError if it is not valid."""
-    content = await content_of(request)
+    return read(await content_of(request), kind)
+
+
+def read(content: bytes, kind: type[AnyBody]) -> AnyBody:
+    """Return a body; raise RefusedError if it is not valid."""
     try:
         return kind.model_validate_json(content)
     except ValidationError as error:

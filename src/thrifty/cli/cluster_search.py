@@ -1,0 +1,72 @@
+"""The search on a folder of Parquet files: on a sample of the rows here, and then on all rows on a Dask cluster."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from thrifty.cli.clusters import NONE, cluster, scheduler_for
+from thrifty.cli.far_table import far_frame
+from thrifty.cli.price_list import read_prices
+from thrifty.cli.search import Found, refuse_two_roles, refuse_unknown_kinds
+from thrifty.cli.tables.parquet_folder import ParquetFolder
+from thrifty.cli.terminal import warnings_as_notes
+from thrifty.tuning.budget_search import BudgetSearchCV
+
+
+def scheduler_of(data: Path, scheduler: str | None) -> str:
+    """Return the scheduler whose workers read a table; "none" means this process."""
+    if not data.is_dir():
+        if scheduler not in (None, NONE):
+            raise ValueError(f"--scheduler is {scheduler!r}, which needs a folder of Parquet files, not '{data}'.")
+        return NONE
+    with ParquetFolder(data) as table:
+        return scheduler_for(scheduler, int(table.size or 0), len(table.names))
+
+
+def refuse_unsupported(**options: Any) -> None:
+    """Raise ValueError if an option was given that needs all rows in this process."""
+    for name, value in options.items():
+        if value:
+            raise ValueError(
+                f"--{name.replace('_', '-')} is not supported for rows on a Dask cluster. Leave it out, or pass "
+                f"--scheduler {NONE} to read all rows into the memory of this process."
+            )
+
+
+def search_on_cluster(
+    data: Path,
+    scheduler: str,
+    methods: list[str] | None,
+    *,
+    target: str,
+    costs: Path | None,
+    drop: Sequence[str],
+    task: str | None,
+    kinds: Mapping[str, str],
+    **options: Any,
+) -> Found:
+    """Search for a model of a folder; print warnings as notes."""
+    with ParquetFolder(data) as table:
+        table.refuse_unknown(target=target, drop=drop)
+        refuse_two_roles(target, None, drop, None)
+        others = {target, *drop}
+        refuse_unknown_kinds(table, kinds, others)
+        if not (columns := [name for name in table.names if name not in others]):
+            raise ValueError(f"{table.place}: no column is left apart from the target. Pass a table with features.")
+        prices = costs and read_prices(costs, columns, others, table.place)
+        search = BudgetSearchCV(methods or None, costs=prices, task=task, kinds=kinds, verbose=True, **options)
+        with cluster(scheduler), warnings_as_notes(), _files_named(table.files):
+            search.fit(*far_frame(table, columns, target, task))
+    reports = search.best_estimator_.encoder_.report_ if search.refit else []
+    return Found(search, reports, [None] * (search.max_rows or 0))
+
+
+@contextmanager
+def _files_named(files: Sequence[Path]) -> Iterator[None]:
+    """Name files in errors: partitions are files."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise ValueError(re.sub(r"\bpartition (\d+)", lambda found: str(files[int(found[1])]), str(error))) from error
