@@ -1,6 +1,8 @@
 """From a table and a price list to a model file, a frontier and a promise."""
 
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -273,9 +275,18 @@ def test_a_time_limit_keeps_what_was_measured(thrifty, tables):
     assert notes["cstc"] == "time limit"
 
 
+MANY_LINES = """
+import thrifty.tuning.budget_search as search
+from thrifty.cli import main
+search.SECONDS_BETWEEN_LINES = 0.05
+raise SystemExit(main())
+"""
+
+
 def test_an_interrupt_keeps_the_best_so_far_if_asked(tables):
-    """All methods take long; the signal comes when the search has measured something."""
-    command = [THRIFTY, "fit", *map(str, HEART), "--keep-best", "-o", "m.thrifty"]
+    """The methods take a while; the signal comes when the search has measured something."""
+    methods = [part for name in ("l1", "astc", "greedy-miser", "cstc", "dynamic") for part in ("--method", name)]
+    command = [sys.executable, "-c", MANY_LINES, "fit", *map(str, HEART), *methods, "--keep-best", "-o", "m.thrifty"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         for line in running.stderr:
             if "best so far" in line:
@@ -285,3 +296,23 @@ def test_an_interrupt_keeps_the_best_so_far_if_asked(tables):
     assert running.returncode == 0
     assert "Chosen: " in said
     assert "interrupted" in {point["note"] for point in package.read_manifest("m.thrifty").frontier}
+
+
+def test_a_terminal_shows_the_method_at_work(tables):
+    parent, child = pty.openpty()
+    command = [THRIFTY, "fit", *map(str, HEART), "--method", "astc", "-o", "m.thrifty"]
+    environment = {**os.environ, "COLUMNS": "90", "TERM": "xterm"}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=child, env=environment) as running:
+        os.close(child)
+        shown = b"".join(iter(lambda: read_terminal(parent), b""))
+    os.close(parent)
+    assert running.returncode == 0
+    assert "Searching" in shown.decode()
+    assert "astc" in shown.decode()
+
+
+def read_terminal(terminal):
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other side is closed
+        return b""

@@ -6,8 +6,10 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 
-from thrifty import ASTCClassifier, AttentiveClassifier, BudgetSearchCV, load, save
+from thrifty import ASTCClassifier, AttentiveClassifier, BudgetSearchCV, CSTCClassifier, load, save
+from thrifty.datasets import load_heart
 from thrifty.distributed import sampled
 
 
@@ -102,3 +104,15 @@ def test_errors_name_the_partition(client, mixed):
     good = dd.from_delayed([dask.delayed(X[:500])] * 3, meta=X.iloc[:0])
     with pytest.raises(ValueError, match="partition 1: y has 499 entries"):
         BudgetSearchCV("astc").fit(good, short)
+
+
+def test_a_search_whose_fits_run_on_the_workers(client):
+    heart = load_heart()
+    candidates = [ASTCClassifier(max_depth=2), CSTCClassifier(max_depth=2)]
+    options = {"estimators": candidates, "costs": heart.costs, "cv": 2}
+    here = BudgetSearchCV(**options).fit(heart.X, heart.y)
+    with parallel_config(backend="dask"):
+        there = BudgetSearchCV(**options, n_jobs=2).fit(heart.X, heart.y)
+    assert there.best_params_ == here.best_params_
+    np.testing.assert_array_equal(there.frontier_["score"], here.frontier_["score"])
+    np.testing.assert_array_equal(there.predict(heart.X), here.predict(heart.X))

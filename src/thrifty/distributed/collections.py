@@ -20,7 +20,16 @@ def refuse_other_tables(X: Any, owner: str) -> None:
 
 def table_parts(X: Any) -> list[Any]:
     """Return the partitions of a table."""
-    return X.to_delayed() if is_frame(X) else X.rechunk({1: -1}).to_delayed()[:, 0].tolist()
+    return frame_parts(X) if is_frame(X) else X.rechunk({1: -1}).to_delayed()[:, 0].tolist()
+
+
+def frame_parts(frame: Any) -> list[Any]:
+    """Return the partitions of a DataFrame or Series, which reads only its own columns.
+
+    Dask's full optimisation would also join partitions of Parquet files if few of their columns are read. Then y would
+    have other partitions than X.
+    """
+    return frame.simplify().to_delayed(optimize_graph=False)
 
 
 def column_parts(column: Any, X: Any, name: str, owner: str) -> list[Any]:
@@ -44,7 +53,7 @@ def column_parts(column: Any, X: Any, name: str, owner: str) -> list[Any]:
             f"{owner}: {name} has {column.npartitions} partitions but X has {n_parts}. Take both from one DataFrame, "
             "or repartition one of them."
         )
-    return column.to_delayed() if isinstance(column, dd.Series) else column.to_delayed().tolist()
+    return frame_parts(column) if isinstance(column, dd.Series) else column.to_delayed().tolist()
 
 
 def _divided_like(column: da.Array, X: da.Array, name: str, owner: str) -> da.Array:

@@ -6,7 +6,6 @@ import asyncio
 from typing import Any
 
 import h11
-from h11._connection import DEFAULT_MAX_INCOMPLETE_EVENT_SIZE as MAX_HEAD
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from thrifty.serving.gate import OF_DATA
@@ -14,6 +13,7 @@ from thrifty.serving.problems import Problem
 
 SECONDS_TO_SEND = 30.0  # that a client has for a request, at least; at most twice as many
 BYTES_TO_READ = 2**16  # of a reply, that a client has to read in this time
+MAX_HEAD = 16_384  # bytes of a request before its body, if they do not arrive at once
 NOT_HTTP = f"the request is not valid HTTP/1.1, or its head has more than {MAX_HEAD:,} bytes. Check its headers."
 
 

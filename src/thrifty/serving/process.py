@@ -19,7 +19,7 @@ from uvicorn.supervisors import Multiprocess
 from thrifty.persistence.key_files import read_key
 from thrifty.runtime.sources.catalog import Catalog
 from thrifty.serving.app import create_app
-from thrifty.serving.connections import Connection
+from thrifty.serving.connections import MAX_HEAD, Connection
 from thrifty.serving.gate import is_loopback
 from thrifty.serving.served_model import ServedModel
 from thrifty.serving.sessions.store import SessionStore
@@ -161,6 +161,7 @@ def _config(app: Any, **options: Any) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=Connection,
+        h11_max_incomplete_event_size=MAX_HEAD,
         ws="none",
         log_level="warning",
         access_log=False,
