@@ -29,6 +29,7 @@ from thrifty import ASTCRegressor, GreedyMiserRegressor
 N_FEATURES = 100
 N_PARTITIONS = 8
 N_TREES = 30
+SMALLEST_SHARE = 40  # partitions in one memory limit: reading one takes several times its size
 TEST_ROWS = 50_000
 GIB = 2**30
 BYTES_PER_ROW = 8 * (N_FEATURES + 1)
@@ -65,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
         compare_and_scale(folder / "rows")
         if options.times > 0:
             n_rows = int(options.times * options.memory * GIB / BYTES_PER_ROW)
-            write(folder / "large", n_rows, 4 * N_PARTITIONS)
+            write(folder / "large", n_rows, int(SMALLEST_SHARE * options.times))
             larger_than_memory(folder / "large", options.memory)
     finally:
         shutil.rmtree(folder)
