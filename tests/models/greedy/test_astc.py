@@ -197,6 +197,15 @@ def test_two_valued_scores_move_the_threshold_to_where_it_splits():
     assert ASTCRegressor(max_depth=2, min_samples_leaf=41).fit(x[:, None], y).tree_.n_nodes == 1
 
 
+def test_rounding_does_not_divide_rows_with_equal_projections():
+    """Column 0 is a function of the class, so the weights of column 1 cancel out in the projection."""
+    classes = np.repeat(np.arange(5), 60)
+    X = np.column_stack([np.array([0.0, 3.0, 7.0, 9.0, 250.0])[classes], np.random.default_rng(1).normal(size=300)])
+    model = ASTCClassifier(max_depth=2, node_budget=2).fit(X, classes)
+    assert model.nodes_[0].features == (0, 1)
+    assert [node.n_samples for node in model.nodes_] == [300, 120, 180]
+
+
 def test_children_get_half_of_the_rows():
     X, y = regression(6, n=800)
     model = ASTCRegressor(max_depth=4, node_budget=2).fit(X, y)

@@ -23,6 +23,7 @@ from thrifty.models.linear_nodes.tree import END, LinearNode
 
 TIE = 1e-9  # relative difference in gain per cost below which the lower column index wins
 NO_GAIN = 1e-12  # gains in R² up to this may be rounding errors
+ROUNDING = 1e-12  # share of a sum's terms up to which the sum may be rounding errors
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ def _finish(
         buys=sorted(bought),
         scores=_over_held(scores, fit.selected, held),
         score_intercept=score_intercept,
-        projection=_over_held(direction @ weights, fit.selected, held),
+        projection=_over_held(_combined(direction, weights), fit.selected, held),
         projection_intercept=float(direction @ intercepts),
     )
     return GrownNode(linear, list(fit.selected), bought, float(pending.moments.weight), float(fit.r2), gamma)
@@ -201,6 +202,15 @@ def _over_held(weights: np.ndarray, features: list[int], held: list[int]) -> np.
     spread = np.zeros((*weights.shape[:-1], len(held)))
     spread[..., [place[f] for f in features]] = weights
     return spread
+
+
+def _combined(direction: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weights of a combination of the scores; those that cancel out up to rounding are 0.
+
+    Otherwise rounding would divide rows whose projections are equal.
+    """
+    combined, sizes = direction @ weights, np.abs(direction) @ np.abs(weights)
+    return np.where(np.abs(combined) > ROUNDING * sizes, combined, 0.0)
 
 
 def _routing_direction(fit: ForwardFit) -> np.ndarray:
