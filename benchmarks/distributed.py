@@ -29,6 +29,7 @@ from thrifty import ASTCRegressor, GreedyMiserRegressor
 N_FEATURES = 100
 N_PARTITIONS = 8
 N_TREES = 30
+SMALLEST_SHARE = 40  # partitions in one memory limit: reading one takes several times its size
 TEST_ROWS = 50_000
 GIB = 2**30
 BYTES_PER_ROW = 8 * (N_FEATURES + 1)
@@ -54,18 +55,19 @@ class Problem:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distributed", description=__doc__)
-    parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the scaling and the comparison")
+    parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the scaling and the comparison; 0: none")
     parser.add_argument("--memory", type=float, default=2.0, help="memory limit in GiB of each of two workers")
     parser.add_argument("--times", type=float, default=3.0, help="size of the large folder in limits; 0: none")
     options = parser.parse_args(arguments)
     warnings.filterwarnings("ignore")
     folder = Path(tempfile.mkdtemp(prefix="thrifty-benchmark-"))
     try:
-        write(folder / "rows", options.rows, N_PARTITIONS)
-        compare_and_scale(folder / "rows")
+        if options.rows > 0:
+            write(folder / "rows", options.rows, N_PARTITIONS)
+            compare_and_scale(folder / "rows")
         if options.times > 0:
             n_rows = int(options.times * options.memory * GIB / BYTES_PER_ROW)
-            write(folder / "large", n_rows, 4 * N_PARTITIONS)
+            write(folder / "large", n_rows, int(SMALLEST_SHARE * options.times))
             larger_than_memory(folder / "large", options.memory)
     finally:
         shutil.rmtree(folder)
@@ -107,7 +109,7 @@ def compare_and_scale(folder: Path) -> None:
         with workers(n_workers) as client:
             X, y = rows_of(folder, client)
             for name, fit in fits.items():
-                fit(X, y)  # compiles, or loads what was compiled
+                fit(X.partitions[:n_workers], y.partitions[:n_workers])  # loads what is compiled
                 seconds[name, n_workers], model = timed(fit, X, y)
                 losses[name] = loss_of(model, test)
                 print(f"{name} on {n_workers} workers: {seconds[name, n_workers]:.2f} s", flush=True)
