@@ -5,10 +5,14 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from dask.sizeof import sizeof
 from sklearn.base import clone
 
+from distributed import wait
 from thrifty import CostModel, GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor, load, save
 from thrifty.models.growing import binning
+from thrifty.models.growing.losses import SquaredError
+from thrifty.models.rows import Rows
 
 COSTS = CostModel([1.0, 2.0, 1.0, 0.0, 3.0, 1.0, 1.0, 2.0, 1.0], bundles={"panel": ([1, 2, 4], 2.0)})
 FEW = {"costs": COSTS, "cost_weight": 1e-4, "n_estimators": 3, "max_depth": 3, "random_state": 0}
@@ -93,6 +97,49 @@ def test_sums_that_are_exact_give_exactly_the_same_model_in_any_partitioning(cli
         for field in ("feature", "threshold", "left", "right", "value"):
             np.testing.assert_array_equal(getattr(fitted.forest_, field), getattr(expected.forest_, field))
     assert len(expected.features_) >= 4
+
+
+def test_only_sums_travel_whatever_the_number_of_rows(client, rows):
+    """Each histogram has 8 bytes for each bin of each feature, and one for missing values."""
+    X, targets = rows
+    n_codes = 20 * X.shape[1] + X.shape[1]
+    model = GreedyMiserRegressor(**FEW | {"cost_weight": 0.0}, max_bins=20)
+    moved = {}
+    for copies in (4, 16):
+        parts = da.from_array(np.tile(X, (copies, 1)), chunks=(1500 * copies, 9)).persist()
+        y = da.from_array(np.tile(targets["number"], copies), chunks=1500 * copies).persist()
+        wait([parts, y])
+        fits = [clone(model).set_params(n_estimators=n) for n in (1, 5)]
+        before = [bytes_sent(client)]
+        for each in fits:
+            each.fit(parts, y)
+            before.append(bytes_sent(client))
+        moved[copies] = (before[2] - 2 * before[1] + before[0]) / 4  # by each further round
+    n_histograms, n_blocks = 4, 2  # of the root, and of the smaller child of each of three splits
+    one_column = 8 * 1500 * 4  # of a block
+    assert max(moved.values()) < n_blocks * (n_histograms * 8 * n_codes + 1000) < one_column
+    assert moved[16] < 1.2 * moved[4]
+
+
+def bytes_sent(client):
+    return sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values())
+
+
+def test_blocks_tell_their_sizes():
+    assert sizeof(Rows(np.ones((1000, 10)), np.ones(1000))) > 88_000
+    assert sizeof(SquaredError(np.ones(1000), np.ones(1000))) == 16_000
+
+
+def test_a_folder_of_parquet_files(client, rows, tmp_path):
+    X, targets = rows
+    names = list("abcdefghi")
+    frame = pd.DataFrame(X, columns=names).assign(y=targets["number"])
+    for k, first in enumerate(range(0, len(frame), 250)):
+        frame[first : first + 250].to_parquet(tmp_path / f"{k:02}.parquet")
+    parts = dd.read_parquet(tmp_path)  # Dask joins partitions if it reads few columns of them
+    model = GreedyMiserRegressor(**FEW | {"n_estimators": 1})
+    fitted = clone(model).fit(parts[names], parts["y"])
+    same_model(fitted, clone(model).fit(frame[names], frame["y"]))
 
 
 def test_paths_share_the_coded_rows(client, rows):

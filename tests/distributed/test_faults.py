@@ -79,7 +79,7 @@ def test_a_worker_is_killed_while_trees_are_boosted(processes, table, monkeypatc
     calls, add_up = [], Partitions.sum
 
     def sum_and_kill(self, work, *arguments):
-        if work.__name__ == "node_histogram" and calls.count("leaf_sums") == 1 and "kill" not in calls:
+        if work.__name__ == "node_histograms" and calls.count("leaf_sums") == 1 and "kill" not in calls:
             calls.append("kill")  # the first tree is complete, and the second one is not
             kill_a_worker(processes)
         else:

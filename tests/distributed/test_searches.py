@@ -6,8 +6,10 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 
-from thrifty import ASTCClassifier, AttentiveClassifier, BudgetSearchCV, load, save
+from thrifty import ASTCClassifier, AttentiveClassifier, BudgetSearchCV, CSTCClassifier, load, save
+from thrifty.datasets import load_heart
 from thrifty.distributed import sampled
 
 
@@ -70,11 +72,19 @@ def test_named_methods_choose_on_a_sample_and_are_fitted_on_all_rows(client, mix
     np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
 
 
-def test_arrays_with_empty_chunks(client, mixed):
+def test_arrays_with_empty_chunks_and_other_chunks_of_targets(client, mixed):
     X, y = mixed[0][["a", "b", "c"]].to_numpy(float), mixed[1] == "yes"
-    chunks = (900, 0, 1100)
     search = BudgetSearchCV("l1", budget=2.0, max_rows=500, cv=2)
-    search.fit(da.from_array(X, chunks=(chunks, 3)), da.from_array(y, chunks=(chunks,)))
+    search.fit(da.from_array(X, chunks=((900, 0, 1100), 3)), da.from_array(y, chunks=500))
+    assert search.training_.n_rows == 2000
+
+
+def test_partitions_of_unverified_types(client, mixed):
+    X, y = mixed
+    whole = X.assign(target=y)
+    parts = [dask.delayed(each) for each in (whole[:1500], whole[1500:])]
+    far_whole = dd.from_delayed(parts, meta=whole.iloc[:0], verify_meta=False)
+    search = BudgetSearchCV("l1", max_rows=300, cv=2).fit(far_whole[X.columns.tolist()], far_whole["target"])
     assert search.training_.n_rows == 2000
 
 
@@ -102,3 +112,15 @@ def test_errors_name_the_partition(client, mixed):
     good = dd.from_delayed([dask.delayed(X[:500])] * 3, meta=X.iloc[:0])
     with pytest.raises(ValueError, match="partition 1: y has 499 entries"):
         BudgetSearchCV("astc").fit(good, short)
+
+
+def test_a_search_whose_fits_run_on_the_workers(client):
+    heart = load_heart()
+    candidates = [ASTCClassifier(max_depth=2), CSTCClassifier(max_depth=2)]
+    options = {"estimators": candidates, "costs": heart.costs, "cv": 2}
+    here = BudgetSearchCV(**options).fit(heart.X, heart.y)
+    with parallel_config(backend="dask"):
+        there = BudgetSearchCV(**options, n_jobs=2).fit(heart.X, heart.y)
+    assert there.best_params_ == here.best_params_
+    np.testing.assert_array_equal(there.frontier_["score"], here.frontier_["score"])
+    np.testing.assert_array_equal(there.predict(heart.X), here.predict(heart.X))

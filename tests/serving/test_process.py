@@ -3,12 +3,14 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from urllib.request import urlopen
 
 import httpx
@@ -224,6 +226,16 @@ def test_sessions_survive_a_worker_that_is_killed_under_load(two_workers, adapti
         assert finish(http, heart.rows[3])[-1]["status"] == "done"
 
 
+def test_a_worker_that_replaces_another_serves_the_same_model(files, tmp_path):
+    model = Path(shutil.copy(files / "tree.thrifty", tmp_path))
+    with started(model, "--workers", "2") as server:
+        before = workers_of(server)
+        model.unlink()
+        os.kill(min(before), signal.SIGKILL)
+        wait_for(lambda: workers_of(server) - before)
+        assert httpx.get(f"{server.address}/model", timeout=SECONDS_TO_START).json()["name"] == "tree"
+
+
 def test_workers_end_if_the_process_that_started_them_is_killed(files):
     with started(files / "tree.thrifty", "--workers", "2") as server:
         workers = [psutil.Process(pid) for pid in workers_of(server)]
@@ -235,7 +247,7 @@ def test_workers_end_if_the_process_that_started_them_is_killed(files):
 def test_workers_and_their_file_are_gone_after_the_end(files):
     with started(files / "tree.thrifty", "--workers", "2") as server:
         workers = [psutil.Process(pid) for pid in workers_of(server)]
-        stores = {each.path for each in workers[0].open_files() if "thrifty-sessions-" in each.path}
+        stores = {each.path for each in workers[0].open_files() if "thrifty-serving-" in each.path}
         assert stores
     assert not any(each.is_running() for each in workers)
     assert not any(os.path.exists(path) for path in stores)

@@ -8,6 +8,7 @@
 This is the only package that imports Dask. Estimators call it if X is a Dask collection, so users need not import it.
 """
 
+from thrifty.distributed import sizes as sizes  # workers import this package, and then know the sizes of blocks
 from thrifty.distributed.partitions import Partitions
 from thrifty.distributed.predictions import LazyAcquisition, acquired, probabilities
 from thrifty.distributed.sampled_rows import encoded, mean_spend, sampled

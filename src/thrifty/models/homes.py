@@ -7,6 +7,7 @@ blocks calls them where the blocks are:
     home.collect(work, *arguments)   what it returns for each block, in a list
     home.map(work, *arguments)       a home of what it returns; that stays beside the rows
     home.beside(other)               a home of pairs; work gets both: work(block, other_block, *arguments)
+    home.in_larger_blocks(join, ..)  a home of fewer and larger blocks, because each call of a function takes time
 
 `Here` holds all rows of this process as one block, and functions of a block use threads (`kernels.threads`).
 `thrifty.distributed.Partitions` holds one block per partition of a Dask collection, on the workers of a cluster. So
@@ -77,6 +78,13 @@ class Home(ABC, Generic[Block]):
     @abstractmethod
     def beside(self, other: "Home[Any]") -> "Home[Any]":
         """Return the home of the blocks together with those of another home of the same rows."""
+
+    def in_larger_blocks(self, join: Work, sizes: Sequence[int]) -> "Home[Block]":
+        """Return a home of the same rows in the same order, in as few blocks as can be worked on at the same time.
+
+        `join` makes one block of several, ``join(*blocks)``, and `sizes` are the numbers of rows of the blocks.
+        """
+        return self
 
 
 class Here(Home[Block]):

@@ -3,6 +3,7 @@
 import math
 import multiprocessing
 import os
+import shutil
 import signal
 import socket
 import threading
@@ -58,7 +59,7 @@ def serve(
     """
     refuse_open_to_others(settings, host)
     refuse_unusable(settings)
-    with listening(host, port) as sock, shared_store(settings, workers) as shared:
+    with listening(host, port) as sock, shared_files(settings, workers) as shared:
         started(address_of(sock))
         if workers == 1:
             uvicorn.Server(_config(create_app(shared))).run(sockets=[sock])
@@ -142,13 +143,17 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def shared_store(settings: Settings, workers: int) -> Iterator[Settings]:
-    """Give several workers a file for their sessions, which is removed at the end."""
-    if workers == 1 or settings.store is not None:
+def shared_files(settings: Settings, workers: int) -> Iterator[Settings]:
+    """Give several workers a file for their sessions and a copy of the model, which are removed at the end.
+
+    A worker that replaces another one has to serve the same model, even if the file of the model has changed since.
+    """
+    if workers == 1:
         yield settings
         return
-    with TemporaryDirectory(prefix="thrifty-sessions-", ignore_cleanup_errors=True) as folder:
-        yield replace(settings, store=str(Path(folder, "sessions.sqlite")))
+    with TemporaryDirectory(prefix="thrifty-serving-", ignore_cleanup_errors=True) as folder:
+        store = settings.store or str(Path(folder, "sessions.sqlite"))
+        yield replace(settings, model=shutil.copy(settings.model, folder), store=store)
 
 
 def address_of(sock: socket.socket) -> str:

@@ -107,12 +107,14 @@ def code_rows(estimator: Any, rows: Home[Rows], held_out: Rows | None = None) ->
     X, weight = (_joined(parts) for parts in zip(*samples, strict=True))
     bins = Bins.of_sample(X, weight, estimator.max_bins, categorical)
     coding = estimator._encoder(rows), bins, estimator
-    if held_out is None or isinstance(rows, Here):
-        home = rows.map(_coded_block, *coding, held_out)
-    else:  # few rows, which stay here
-        nobody = held_out.take(np.arange(0))
-        home = Joined(rows.map(_coded_block, *coding, None), Here(nobody).map(_coded_block, *coding, held_out))
-        n_train = (*n_train, 0)
+    if isinstance(rows, Here):
+        home: Home[CodedBlock] = rows.map(_coded_block, *coding, held_out)
+    else:
+        home = rows.map(_coded_block, *coding, None).in_larger_blocks(_joined_blocks, n_train)
+        if held_out is not None:  # few rows, which stay here
+            nobody = held_out.take(np.arange(0))
+            home = Joined(home, Here(nobody).map(_coded_block, *coding, held_out))
+        n_train = tuple(home.collect(_number_to_train))
     return CodedRows(
         home,
         bins,
@@ -209,6 +211,17 @@ def _coded_block(rows: Rows, encode: Encoder, bins: Bins, estimator: Any, held_o
     loss = estimator._loss(targets, _joined([part.weight for part in parts]), _joined_queries(parts))
     answers = None if held_out is None else Rows(None, held_out.y, None, held_out.qid)
     return CodedBlock(bins.codes(_joined([part.X for part in parts])), bins.n_bins, loss, len(rows), answers)
+
+
+def _joined_blocks(*blocks: CodedBlock) -> CodedBlock:
+    """Return one block with the rows of several blocks, which have no held-out rows."""
+    codes = Codes(np.concatenate([block.codes.bytes for block in blocks], axis=1), blocks[0].codes.n_features)
+    losses = [block.loss for block in blocks]
+    return CodedBlock(codes, blocks[0].n_bins, type(losses[0]).joined(losses), codes.n_rows, None)
+
+
+def _number_to_train(block: CodedBlock) -> int:
+    return block.n_train
 
 
 def _type_of_loss(block: CodedBlock) -> type[Loss]:

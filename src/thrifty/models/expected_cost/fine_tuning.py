@@ -170,9 +170,8 @@ def _mean_loss(answer: Answer, objective: Objective, reach: Home[Any]) -> float:
 def _variance_shares(answer: Answer, objective: Objective, reach: Home[Any]) -> np.ndarray:
     """Return the share (d,) of each column in the variance of the answer, correlations ignored."""
     rows, columns = objective.rows.beside(reach), answer.columns
-    total = rows.sum(_likely_weight)
-    mean = rows.sum(_means, columns, total)
-    variances = rows.sum(_variances, columns, total, mean)
+    at_node = rows.map(_shares_and_values, columns, rows.sum(_likely_weight))
+    variances = at_node.sum(_variances, at_node.sum(_means))
     parts = np.zeros(objective.n_columns)
     parts[columns] = to_host(variances * namespace_of(variances).sum(answer.own_weights**2, axis=0))
     return parts / max(parts.sum(), TINY)
@@ -184,14 +183,13 @@ def _likely_weight(rows: TrainingRows, reach: Any) -> Any:
     return xp.sum(xp.take(rows.weight * reach, likely_rows(reach).positions))
 
 
-def _means(rows: TrainingRows, reach: Any, columns: np.ndarray, total: Any) -> Any:
-    share, values = _shares_and_values(rows, reach, columns, total)
+def _means(at_node: tuple[Any, Any]) -> Any:
+    share, values = at_node
     return share @ values
 
 
-def _variances(rows: TrainingRows, reach: Any, columns: np.ndarray, total: Any, mean: Any) -> Any:
-    share, values = _shares_and_values(rows, reach, columns, total)
-    values = values - mean
+def _variances(at_node: tuple[Any, Any], mean: Any) -> Any:
+    share, values = at_node[0], at_node[1] - mean
     return share @ (values * values)
 
 
@@ -296,19 +294,23 @@ def left_out_scores(answer: Answer, objective: Objective, reach: Home[Any]) -> H
     """
     if answer.left_out is not None:
         return answer.left_out
-    rows, columns = objective.rows.beside(reach), answer.columns
-    inverse = None
+    rows, inverse = objective.rows.beside(reach), None
+    rows = rows.beside(rows.map(_likely_values, answer.columns, answer.weights.dtype))
     if not objective.logistic:
-        gram = rows.sum(_products_with_ones, columns)
+        gram = rows.sum(_products_with_ones)
         gram = with_larger_diagonal(gram, 1e-9 * largest_size(diagonal_of(gram)) or 1.0)  # 1: no row counts
         inverse = namespace_of(gram).linalg.inv(gram)
-    return rows.map(_left_out, columns, answer.own_weights, answer.intercepts, inverse)
+    return rows.map(_left_out, answer.own_weights, answer.intercepts, inverse)
 
 
-def _left_out(rows: TrainingRows, reach: Any, columns: np.ndarray, weights: Any, intercepts: Any, inverse: Any) -> Any:
+def _likely_values(rows: TrainingRows, reach: Any, columns: np.ndarray, dtype: Any) -> Any:
+    """Return the values of the likely rows of a node in some columns."""
+    return cast(part_of(rows.X, likely_rows(reach).positions, columns), dtype)
+
+
+def _left_out(rows: TrainingRows, reach: Any, values: Any, weights: Any, intercepts: Any, inverse: Any) -> Any:
     """Return the leave-one-out scores of a block given the inverse matrix of its moments, or plain scores if None."""
     xp, likely = namespace_of(reach), likely_rows(reach)
-    values = cast(part_of(rows.X, likely.positions, columns), weights.dtype)
     scores = scores_of(values, weights) + intercepts
     if inverse is not None:
         leverages = _leverages(values, xp.take(rows.loss_weight * reach, likely.positions), inverse)
@@ -316,11 +318,11 @@ def _left_out(rows: TrainingRows, reach: Any, columns: np.ndarray, weights: Any,
     return likely.spread(scores.T).T
 
 
-def _products_with_ones(rows: TrainingRows, reach: Any, columns: np.ndarray) -> Any:
+def _products_with_ones(rows: TrainingRows, reach: Any, values: Any) -> Any:
     """Return A' W A over the likely rows of a node; see `_leverages`."""
     xp, likely = namespace_of(reach), likely_rows(reach).positions
     weight = xp.take(rows.loss_weight * reach, likely)
-    design = _with_ones(cast(part_of(rows.X, likely, columns), weight.dtype), weight)
+    design = _with_ones(values, weight)
     return design.T @ (weight[:, None] * design)
 
 

@@ -33,6 +33,7 @@ class TreeRows(Protocol):
     features: np.ndarray
     packed: Packed
     min_gain: float
+    is_far: bool  # whether each sum takes long to arrive, so that `expect` saves time
 
     @property
     def root(self) -> Any:
@@ -50,6 +51,9 @@ class TreeRows(Protocol):
 
     def filler(self, at: Any, columns: Columns) -> Filler:
         """Return the function that writes histograms of the rows at a node; threads may call it."""
+
+    def expect(self, at: Any, feature: int, goes_left: np.ndarray, smaller: int) -> None:
+        """Prepare for a split that is likely to come: its smaller child, 0 (left) or 1, will need its histograms."""
 
     def divide(self, at: Any, feature: int, goes_left: np.ndarray, columns: Columns) -> tuple[Any, Any]:
         """Send the rows at a node to its children; `goes_left` (256,) tells which codes of the feature go left."""
@@ -95,6 +99,8 @@ class Bag:
         The gain of a split, in loss per row, that may be a rounding error.
     """
 
+    is_far = False
+
     def __init__(
         self,
         gradient: np.ndarray,
@@ -132,6 +138,9 @@ class Bag:
         """Return the function that writes histograms of the rows at a node; threads may call it."""
         rows, words = self.rows[at.bag], self.packed.words[at.bag]
         return lambda features, histogram: fill_histograms(columns, rows, words, features, histogram)
+
+    def expect(self, at: Span, feature: int, goes_left: np.ndarray, smaller: int) -> None:
+        """Do nothing."""
 
     def divide(self, at: Span, feature: int, goes_left: np.ndarray, columns: Columns) -> tuple[Span, Span]:
         """Send the rows at a node to its children; `goes_left` (256,) tells which codes of the feature go left."""

@@ -8,6 +8,7 @@ Base scores, scales and values are ratios of sums over rows. So rows may be divi
 own, and the sums of the blocks are added.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -39,6 +40,13 @@ class Loss:
 
     def __init__(self, targets: np.ndarray, weight: np.ndarray):
         self.targets, self.weight = targets, weight
+
+    @classmethod
+    def joined(cls, losses: Sequence["Loss"]) -> "Loss":
+        """Return the loss of the rows of several blocks."""
+        return cls(
+            np.concatenate([each.targets for each in losses], axis=-1), np.concatenate([each.weight for each in losses])
+        )
 
     def base(self, rows: Rows) -> np.ndarray:
         """Return the constant scores (n_scores,) with the smallest loss on some rows."""

@@ -12,6 +12,7 @@ import numpy as np
 from thrifty.kernels.histograms import (
     MISSING,
     N_CODES,
+    OTHER,
     Columns,
     best_splits,
     can_split,
@@ -175,35 +176,55 @@ class PricedGrowth:
         goes_left = self._write_split(node)
         left, right = self._children(node, goes_left)
         bag, payments = self._bag, self._payments
-        prices_change = payments.buy(node.feature, bag.rows_at(node.rows), node.payments)
-        small, large = sorted((left, right), key=lambda child: child.n_rows)
-        if self._limits.max_depth is None or left.depth < self._limits.max_depth:
-            small.payments, large.payments = payments.split_state(node.payments, bag.rows_at(small.rows))
-            self._find_splits(small, node, large)
-        self._release_histogram(node)
-        if prices_change:
+        if payments.buy(node.feature, bag.rows_at(node.rows), node.payments):  # the prices at other nodes change
             for other in open_nodes:
                 self._choose_feature(other)
+        small, large = sorted((left, right), key=lambda child: child.n_rows)
+        if self._may_split(left):
+            small.payments, large.payments = payments.split_state(node.payments, bag.rows_at(small.rows))
+            if bag.is_far:
+                self._expect_splits(open_nodes)
+            self._find_splits(small, node, large)
+        self._release_histogram(node)
         return [left, right]
+
+    def _may_split(self, node: _Node) -> bool:
+        return self._limits.max_depth is None or node.depth < self._limits.max_depth
+
+    def _expect_splits(self, open_nodes: list[_Node]) -> None:
+        """Tell the bag which splits come next, as far as is known now, so that it gets their histograms together."""
+        for node in open_nodes:
+            deepest = self._limits.max_depth is not None and node.depth + 1 >= self._limits.max_depth
+            if node.net_gain > self._bag.min_gain and not deepest:
+                assert node.histogram is not None
+                goes_left = self._codes_left(node)
+                left = self._bag.size(node.rows, node.histogram[node.feature, goes_left].sum(axis=0))
+                self._bag.expect(node.rows, node.feature, goes_left, int(2 * left > node.n_rows))
+
+    def _codes_left(self, node: _Node) -> np.ndarray:
+        """Return which codes the best split of a node sends left."""
+        assert node.best is not None
+        assert node.histogram is not None
+        goes_left, position = np.zeros(N_CODES, dtype=bool), int(node.best[node.feature, 1])
+        if self._columns.categorical[node.feature]:
+            order = np.empty(N_CODES, dtype=np.int64)
+            n_bins = self._columns.n_bins[node.feature]
+            category_order(node.histogram[node.feature], n_bins, self._bag.packed.scales, order)
+            goes_left[order[: position + 1]] = True
+        else:
+            goes_left[: position + 1] = True
+        goes_left[MISSING] = bool(node.best[node.feature, 2])
+        return goes_left
 
     def _write_split(self, node: _Node) -> np.ndarray:
         """Write the best split of a node into the tree and return which codes go left."""
         assert node.best is not None
-        assert node.histogram is not None
-        j, at, nodes = node.feature, node.position, self._nodes
-        position, missing_left = int(node.best[j, 1]), bool(node.best[j, 2])
-        goes_left = np.zeros(N_CODES, dtype=bool)
+        j, at, nodes, goes_left = node.feature, node.position, self._nodes, self._codes_left(node)
         if self._columns.categorical[j]:
-            order = np.empty(N_CODES, dtype=np.int64)
-            category_order(node.histogram[j], self._columns.n_bins[j], self._bag.packed.scales, order)
-            chosen = np.sort(order[: position + 1])
-            nodes.categories[at] = self._categories[j][chosen].astype(int).tolist()
-            goes_left[chosen] = True
+            nodes.categories[at] = self._categories[j][np.flatnonzero(goes_left[:OTHER])].astype(int).tolist()
         else:
-            nodes.threshold[at] = float(self._columns.edges[j, position])
-            goes_left[: position + 1] = True
-        goes_left[MISSING] = missing_left
-        nodes.feature[at], nodes.missing_left[at] = j, missing_left
+            nodes.threshold[at] = float(self._columns.edges[j, int(node.best[j, 1])])
+        nodes.feature[at], nodes.missing_left[at] = j, bool(goes_left[MISSING])
         return goes_left
 
     def _children(self, node: _Node, goes_left: np.ndarray) -> tuple[_Node, _Node]:

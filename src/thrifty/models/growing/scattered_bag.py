@@ -2,8 +2,9 @@
 
 `ScatteredBag` has the methods of `Bag`, so growth does not know where the rows are. A histogram is the sum of those of
 the blocks. Sums of whole numbers do not depend on their order, so the histograms, and the splits, are those of a `Bag`
-of all rows. Each block keeps the rows and the words of every leaf. A split is sent to the blocks together with the
-next request for a histogram.
+of all rows. Each block keeps the rows and the words of every leaf. Splits are sent to the blocks together with the next
+request for histograms. That request is also for the splits that growth expects at other nodes: usually one request
+serves a level of the tree. If a price changes, an expected split may not come. Then its children are forgotten.
 """
 
 from collections.abc import Sequence
@@ -22,12 +23,15 @@ from thrifty.kernels.histograms import (
     packed_words,
     word_scales,
 )
-from thrifty.kernels.tree_rows import newton_step, partition, sums_of_derivatives
+from thrifty.kernels.payments import pay
+from thrifty.kernels.tree_rows import add_steps, newton_step, partition, sums_of_derivatives
 from thrifty.models.forests.forest import LEAF, Tree
 from thrifty.models.growing.bag import Filler, smallest_gain
 from thrifty.models.growing.binning import Codes
 from thrifty.models.growing.grown_tree import Grown
 from thrifty.models.homes import Home, PerBlock
+
+ONE_LEAF = np.array([LEAF])
 
 
 class BlockOfRows(Protocol):
@@ -67,8 +71,12 @@ class Division(NamedTuple):
     feature: int
     goes_left: np.ndarray
 
+    def is_same(self, feature: int, goes_left: np.ndarray) -> bool:
+        """Return whether a split is this one."""
+        return self.feature == feature and bool((self.goes_left == goes_left).all())
 
-Leaves = dict[int, NodeRows]  # of a block: the rows at each node without children
+
+Leaves = dict[int, NodeRows]  # of a block: the rows at each leaf, and at others whose split is only expected
 
 
 class ScatteredRows(NamedTuple):
@@ -105,6 +113,8 @@ class ScatteredBag:
         The sum of the words.
     """
 
+    is_far = True
+
     def __init__(
         self,
         home: Home[BlockOfRows],
@@ -123,9 +133,13 @@ class ScatteredBag:
         self.packed = Packed(np.empty((0, n_words), np.int64), scales, absolute, squared, weight, hessian)
         self.min_gain = smallest_gain(self.packed)
         self._leaves = rows.map(root_alone, score, scales, n_words, has_rest)
-        self._divisions: list[Division] = []
+        self._divisions: list[Division] = []  # that the blocks have not carried out yet
+        self._finished: list[int] = []  # nodes whose rows are not needed any more
+        self._expected: dict[int, Division] = {}
+        self._wanted: list[int] = []  # smaller children of expected splits
         self._n_nodes = 1
-        self.total, self._root_sums = home.beside(self._leaves).sum(total_and_histogram, features)
+        self.total, sums = home.beside(self._leaves).sum(total_and_histogram, features)
+        self._sums = {0: sums}  # histograms that have arrived and are not used yet
 
     @property
     def root(self) -> int:
@@ -136,8 +150,8 @@ class ScatteredBag:
     def leaves(self) -> Home[Leaves]:
         """The rows at each leaf, after all splits so far."""
         if self._divisions:
-            self._leaves = self.home.beside(self._leaves).map(divided, self._divisions)
-            self._divisions = []
+            self._leaves = self.home.beside(self._leaves).map(divided, self._divisions, self._finished)
+            self._divisions, self._finished = [], []
         return self._leaves
 
     def size(self, at: int, total: np.ndarray) -> int:
@@ -150,7 +164,11 @@ class ScatteredBag:
 
     def filler(self, at: int, columns: Columns) -> Filler:
         """Return the function that writes histograms of the rows at a node, which are added up now."""
-        sums = self._root_sums if at == 0 else self.home.beside(self.leaves).sum(node_histogram, at, self.features)
+        if at not in self._sums:
+            nodes, self._wanted = [at, *self._wanted], []
+            arrived = self.home.beside(self.leaves).sum(node_histograms, nodes, self.features)
+            self._sums |= zip(nodes, arrived, strict=True)
+        sums = self._sums.pop(at)
         used = used_codes(columns.n_bins, self.features)
         sums_of = np.zeros((*used.shape, sums.shape[1]), dtype=np.int64)
         sums_of[used] = sums
@@ -160,38 +178,53 @@ class ScatteredBag:
 
         return fill
 
+    def expect(self, at: int, feature: int, goes_left: np.ndarray, smaller: int) -> None:
+        """Send the rows at a node also to the children of an expected split."""
+        known = self._expected.get(at)
+        if known is None or not known.is_same(feature, goes_left):
+            division = self._expected[at] = self._division(at, feature, goes_left)
+            self._wanted.append((division.left, division.right)[smaller])
+
     def divide(self, at: int, feature: int, goes_left: np.ndarray, columns: Columns) -> tuple[int, int]:
         """Send the rows at a node to its children when their histograms are needed."""
-        left, right = self._n_nodes, self._n_nodes + 1
-        self._divisions.append(Division(at, left, right, feature, goes_left))
+        division = self._expected.pop(at, None)
+        if division is None or not division.is_same(feature, goes_left):
+            division = self._division(at, feature, goes_left)
+        self._finished.append(at)
+        return division.left, division.right
+
+    def _division(self, at: int, feature: int, goes_left: np.ndarray) -> Division:
+        division = Division(at, self._n_nodes, self._n_nodes + 1, feature, goes_left)
+        self._divisions.append(division)
         self._n_nodes += 2
-        return left, right
+        return division
 
-    def splits(self, tree: Tree, nodes: list[int], saved: float) -> tuple[Tree, float]:
+    def splits(self, tree: Tree, nodes: list[int], saved: float) -> tuple[Tree, list[int], float]:
         """Return what `grown` takes."""
-        return tree, saved
+        return tree, nodes, saved
 
-    def grown(self, splits: tuple[Tree, float], ridge: float) -> "ScatteredTree":
+    def grown(self, splits: tuple[Tree, list[int], float], ridge: float) -> "ScatteredTree":
         """Return the tree with the steps of its leaves, which take one sum over the blocks."""
-        tree, saved = splits
+        tree, numbers, saved = splits
         steps = np.zeros(len(tree.feature))
         if len(steps) > 1:
             nodes = np.flatnonzero(tree.feature == LEAF)
             ridges = PerBlock([ridge] + [0.0] * (self.home.n_blocks - 1))
-            sums = self._derivatives.beside(self.leaves).sum(leaf_sums, self._score, nodes, ridges)
+            leaves = [numbers[node] for node in nodes.tolist()]
+            sums = self._derivatives.beside(self.leaves).sum(leaf_sums, self._score, leaves, ridges)
             steps[nodes] = [newton_step(*each) for each in sums]
-        return ScatteredTree(tree, saved, steps, self)
+        return ScatteredTree(tree, saved, steps, numbers, self)
 
 
 class ScatteredTree(Grown):
-    """A tree that was grown on rows in blocks; its nodes have the numbers of the nodes in the bag."""
+    """A tree that was grown on rows in blocks; `numbers` are what the bag calls its nodes."""
 
-    def __init__(self, tree: Tree, saved: float, steps: np.ndarray, bag: ScatteredBag):
+    def __init__(self, tree: Tree, saved: float, steps: np.ndarray, numbers: list[int], bag: ScatteredBag):
         super().__init__(tree, saved, steps)
-        self.bag = bag
+        self._numbers, self.bag = numbers, bag
 
     def paths(self, units_of: Sequence[np.ndarray]) -> dict[int, list[int]]:
-        """Return, for each leaf, the units that the features on its path require, in the order of the path."""
+        """Return, for each leaf of the bag, the units that the features on its path require, in their order."""
         of_node: dict[int, list[int]] = {0: []}
         tree = self._tree
         for node, feature in enumerate(tree.feature.tolist()):
@@ -199,14 +232,19 @@ class ScatteredTree(Grown):
                 path = of_node.pop(node)
                 path = path + [unit for unit in units_of[feature].tolist() if unit not in path]
                 of_node[int(tree.left[node])] = of_node[int(tree.right[node])] = path
-        return of_node
+        return {self._numbers[node]: path for node, path in of_node.items()}
+
+    def leaf_steps(self, learning_rate: float) -> dict[int, float]:
+        """Return the step of each leaf of the bag, times the learning rate."""
+        leaves = np.flatnonzero(self._tree.feature == LEAF).tolist()
+        return {self._numbers[node]: learning_rate * self._steps[node] for node in leaves}
 
     @classmethod
     def added(cls, trees: Sequence[Any], scores: Home[np.ndarray], learning_rate: float) -> Home[np.ndarray]:
         """Return the scores (n_scores, n) of each block with the steps of one tree for each score added."""
         for tree in trees:
             scores = scores.beside(tree.bag.leaves) if tree.n_splits else scores
-        steps = [learning_rate * tree._steps if tree.n_splits else None for tree in trees]
+        steps = [tree.leaf_steps(learning_rate) if tree.n_splits else None for tree in trees]
         return scores.map(stepped, steps)
 
 
@@ -307,24 +345,29 @@ def node_histogram(block: BlockOfRows, leaves: Leaves, node: int, features: np.n
     return histogram[used_codes(block.n_bins, features)]
 
 
-def divided(block: BlockOfRows, leaves: Leaves, divisions: list[Division]) -> Leaves:
-    """Return the leaves after some splits."""
+def node_histograms(block: BlockOfRows, leaves: Leaves, nodes: list[int], features: np.ndarray) -> np.ndarray:
+    """Return the sums (n_nodes, k, m) of `node_histogram` of some nodes."""
+    return np.array([node_histogram(block, leaves, node, features) for node in nodes])
+
+
+def divided(block: BlockOfRows, leaves: Leaves, divisions: list[Division], finished: list[int]) -> Leaves:
+    """Return the leaves after some splits, without nodes that are finished."""
     leaves = dict(leaves)
     for node, left, right, feature, goes_left in divisions:
         code, as_counts = block.codes.column(feature), goes_left.astype(np.int64)
-        rows, words, rest = (each.copy() for each in leaves.pop(node))
+        rows, words, rest = (each.copy() for each in leaves[node])
         no_words = np.empty((len(rest), 0), dtype=np.int64)
         n_bag = partition(code, as_counts, rows, words, np.empty_like(rows), np.empty_like(words))
         n_rest = partition(code, as_counts, rest, no_words, np.empty_like(rest), no_words)
         leaves[left] = NodeRows(rows[:n_bag], words[:n_bag], rest[:n_rest])
         leaves[right] = NodeRows(rows[n_bag:], words[n_bag:], rest[n_rest:])
-    return leaves
+    return {node: at for node, at in leaves.items() if node not in finished}
 
 
-def leaf_sums(derivatives: Any, leaves: Leaves, score: int, nodes: np.ndarray, ridge: float) -> np.ndarray:
+def leaf_sums(derivatives: Any, leaves: Leaves, score: int, nodes: list[int], ridge: float) -> np.ndarray:
     """Return the sums (n_leaves, 2) of gradients and Hessians at each leaf; those of Hessians start from `ridge`."""
     gradient, hessian = (each[score] for each in derivatives)
-    return np.array([sums_of_derivatives(leaves[node].rows, gradient, hessian, ridge) for node in nodes.tolist()])
+    return np.array([sums_of_derivatives(leaves[node].rows, gradient, hessian, ridge) for node in nodes])
 
 
 def stepped(scores: np.ndarray, *leaves_and_steps: Any) -> np.ndarray:
@@ -333,9 +376,10 @@ def stepped(scores: np.ndarray, *leaves_and_steps: Any) -> np.ndarray:
     scores, left = scores.copy(), iter(leaves)
     for line, steps in zip(scores, all_steps, strict=True):
         if steps is not None:
-            for node, at in next(left).items():
-                line[at.rows] += steps[node]
-                line[at.rest] += steps[node]
+            at = next(left)
+            for node, step in steps.items():
+                for rows in (at[node].rows, at[node].rest):
+                    add_steps(ONE_LEAF, np.array([[0, len(rows)]]), rows, np.array([step]), line)
     return scores
 
 
@@ -349,12 +393,11 @@ def charged(account: Account, leaves: Leaves, paths: dict[int, list[int]], unit_
     spend, paid = account.spend.copy(), dict(account.paid)
     for unit in {unit for path in paths.values() for unit in path}:
         paid[unit] = paid[unit].copy() if unit in paid else np.zeros(len(spend), dtype=bool)
+    who_pays = np.empty(len(spend), dtype=np.uint32)
     for node, path in paths.items():
         for rows in (leaves[node].rows, leaves[node].rest):
             for unit in path:
-                owing = rows[~paid[unit][rows]]
-                spend[owing] += unit_costs[unit]
-                paid[unit][owing] = True
+                pay(paid[unit], rows, unit_costs[unit], spend, who_pays)
     return Account(spend, paid)
 
 
