@@ -135,7 +135,7 @@ def compare_and_scale(folder: Path) -> None:
 
 def larger_than_memory(folder: Path, memory: float) -> None:
     """Fit and predict a folder that is larger than the memory of a worker."""
-    for name, fit in {"ASTC": fit_astc, "Greedy Miser": fit_booster}.items():
+    for name, fit in {"Greedy Miser": fit_booster, "ASTC of 3 nodes": fit_small_astc}.items():
         with workers(2, memory) as client:
             frame = dd.read_parquet(folder)
             seconds, model = timed(fit, frame.drop(columns="y"), frame["y"])
@@ -159,6 +159,11 @@ def rows_of(folder: Path, client: Client) -> tuple[Any, Any]:
 
 def fit_astc(X: Any, y: Any) -> Any:
     return ASTCRegressor(max_depth=4, node_budget=5).fit(X, y)
+
+
+def fit_small_astc(X: Any, y: Any) -> Any:
+    """Fit fewer nodes, because each reads the blocks that are on disk about eight times."""
+    return ASTCRegressor(max_depth=2, node_budget=5).fit(X, y)
 
 
 def fit_booster(X: Any, y: Any) -> Any:
