@@ -69,6 +69,7 @@ def test_data_frames_with_names_and_weights(client, table):
 def test_fractional_weights_are_rescaled_over_all_partitions(client, table):
     X, y, _ = table
     weight = np.linspace(0.001, 1.0, len(X))
+    weight[900:1800] = 0.0  # of all rows of a partition
     model = CostWeightedL1Regressor(costs=COSTS)
     fitted = model.fit(*(da.from_array(each, chunks=(900, *each.shape[1:])) for each in (X, y, weight)))
     same_model(fitted, CostWeightedL1Regressor(costs=COSTS).fit(X, y, weight))

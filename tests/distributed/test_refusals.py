@@ -41,6 +41,31 @@ def test_an_error_of_the_source_names_the_partition(client):
         ASTCRegressor().fit(X[["a", "b"]], X["y"])
 
 
+def test_other_errors_of_the_source_have_a_note_with_the_partition(client):
+    def read(position):
+        if position:
+            raise OSError("the disk is gone")
+        return GOOD
+
+    X = dd.from_map(read, [0, 1], meta=GOOD.iloc[:0])
+    with pytest.raises(OSError, match="the disk is gone") as caught:
+        ASTCRegressor().fit(X[["a", "b"]], X["y"])
+    assert caught.value.__notes__ == ["ASTCRegressor: this error was raised when partition 1 of X was read."]
+
+
+@pytest.mark.parametrize("weight", [[1.0, -1.0], [1.0, np.nan], [1e300, 1.0]])
+def test_weights(client, weight):
+    X, weights = da.ones((4, 2), chunks=(2, 2)), da.from_array([1.0, 1.0, *weight], chunks=2)
+    with pytest.raises(ValueError, match=r"^ASTCRegressor: (?!.*ASTCRegressor).*sample_weight"):
+        ASTCRegressor().fit(X, X[:, 0], weights)
+
+
+def test_a_missing_class_names_the_partition(client):
+    y = [dask.delayed(pd.Series(each, dtype="string")) for each in (["no", "yes"], ["no", None])]
+    with pytest.raises(ValueError, match=r"^ASTCClassifier: partition 1: y contains NaN or another missing value"):
+        ASTCClassifier().fit(da.ones((4, 2), chunks=(2, 2)), dd.from_delayed(y))
+
+
 def test_a_prediction_names_the_partition(client):
     model = ASTCRegressor(min_samples_leaf=1).fit(GOOD[["a", "b"]], GOOD["y"])
     with pytest.raises(ValueError, match=r"^partition 1 of X: "):

@@ -86,11 +86,12 @@ def _smallest(frame: pd.DataFrame, n_rows: int | None) -> pd.DataFrame:
 
 def encoded(X: Any, encoder: Any) -> Any:
     """Return a table as a Dask Array of the columns of numbers that an encoder derives."""
-    read = delayed(_encoded)
-    meta = np.empty((0, len(encoder.source_)))
+    read, shared = delayed(_encoded), delayed(encoder, pure=True)
+    meta, rows = np.empty((0, len(encoder.source_))), table_parts(X)
+    lengths = [np.nan] * len(rows) if is_frame(X) else X.chunks[0]
     parts = [
-        da.from_delayed(read(part, delayed(encoder, pure=True)), (np.nan, meta.shape[1]), meta=meta)
-        for part in table_parts(X)
+        da.from_delayed(read(part, shared), (length, meta.shape[1]), meta=meta)
+        for part, length in zip(rows, lengths, strict=True)
     ]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 

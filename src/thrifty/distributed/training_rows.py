@@ -78,9 +78,10 @@ def located(estimator: Any, X: Any, y: Any, sample_weight: Any = None, qid: Any 
     futures = client.compute([checked(schema, *each) for each in zip(*parts, strict=True)])
     _refuse_failed(futures, owner)
     rows: Partitions[Rows] = Partitions.of(client, futures)
-    lengths, smallest, weight, prints = zip(*rows.collect(_described), strict=True)
+    lengths, smallest, largest, weight, prints = zip(*rows.collect(_described), strict=True)
     if not (n_rows := sum(lengths)):
         raise ValueError(f"{owner}: X has no rows of positive weight. Pass at least one row.")
+    refuse_extreme(np.array(largest), "sample_weight", owner, "Multiply all weights by a constant.")
     estimator.training_ = Training.now(n_rows, sha256("".join(prints).encode()).hexdigest())
     return rows if min(smallest) >= 1 else rows.map(_reweighted, n_rows / sum(weight))
 
@@ -147,8 +148,10 @@ def _refuse_failed(futures: list[Future], owner: str) -> None:
         if future.status == "error":
             error = future.exception()
             if not isinstance(error, ValueError | TypeError | KeyError):
+                error.add_note(f"{owner}: this error was raised when partition {position} of X was read.")
                 raise error
-            raise ValueError(f"{owner}: partition {position}: {str(error).rstrip('. ')}. Correct it.") from error
+            problem = str(error).removeprefix(f"{owner}: ").rstrip(". ")
+            raise ValueError(f"{owner}: partition {position}: {problem}. Correct it.") from error
 
 
 def _checked_rows(schema: _Schema, X: Any, y: Any, weight: Any, qid: Any) -> Rows:
@@ -160,18 +163,20 @@ def _checked_rows(schema: _Schema, X: Any, y: Any, weight: Any, qid: Any) -> Row
     for name, column in (("y", y), ("sample_weight", weight), ("qid", qid)):
         if column is not None and len(column) != len(values):
             raise ValueError(f"{name} has {len(column)} entries for {len(values)} rows of X")
+    if pd.isna(y).any():
+        raise ValueError("y contains NaN or another missing value")
     labels = _check_y(np.asarray(y), multi_output=False) if len(values) else np.asarray(y)
-    weights = np.ones(0)
-    if len(values):
+    weights = np.zeros(len(values))  # a partition may have no row that counts, if others have one
+    if len(values) and (weight is None or np.any(weight)):
         weights = _check_sample_weight(weight, values, dtype=np.float64, ensure_non_negative=True)
-        refuse_extreme(weights, "sample_weight", schema.owner, "Multiply all weights by a constant.")
     return Rows(values, labels, weights, checked_queries(qid, len(values), schema.owner)).counted()
 
 
-def _described(rows: Rows) -> tuple[int, float, float, str]:
-    """Return the number of rows, the smallest weight, the sum of the weights, and a fingerprint."""
+def _described(rows: Rows) -> tuple[int, float, float, float, str]:
+    """Return the number of rows, the smallest and the largest weight, the sum of the weights, and a fingerprint."""
     weight = rows.weight
-    return len(rows), float(weight.min(initial=np.inf)), float(weight.sum()), fingerprint(rows.X, rows.y)
+    ends = float(weight.min(initial=np.inf)), float(weight.max(initial=0.0))
+    return len(rows), *ends, float(weight.sum()), fingerprint(rows.X, rows.y)
 
 
 def _reweighted(rows: Rows, factor: float) -> Rows:

@@ -372,9 +372,10 @@ def describe(policy, state):
         for k in range(1, scores.size):
             highest = max(highest, scores[k])
         for k in range(scores.size):
-            total += np.exp(scores[k] - highest)
+            values[at + k] = np.exp(scores[k] - highest)
+            total += values[at + k]
         for k in range(scores.size):
-            p = np.exp(scores[k] - highest) / total
+            p = values[at + k] / total
             values[at + k] = p
             entropy += _entropy_term(p)
         values[at + scores.size] = entropy

@@ -13,7 +13,7 @@ def softmax_along(scores, classes, weight, direction, first, last, p, gradient, 
     """Write p (n, K) and the derivatives (n,) of the log-loss along u: w (u . p - u_y) and w Var_p(u)."""
     n_classes = scores.shape[1]
     for i in range(first, last):
-        highest, total = scores[i].max(), 0.0
+        highest, total = _highest(scores, i), 0.0
         for k in range(n_classes):
             p[i, k] = np.exp(scores[i, k] - highest)
             total += p[i, k]
@@ -67,8 +67,17 @@ def add_steps(rows, step, scores):
 def class_losses(scores, classes, rows, first, last, out):
     """Write the log-loss of rows[first..last]."""
     for at in range(first, last):
-        s = scores[rows[at]]
-        highest, total = s.max(), 0.0
-        for k in range(s.size):
-            total += np.exp(s[k] - highest)
-        out[at] = highest + np.log(total) - s[classes[rows[at]]]
+        i = rows[at]
+        highest, total = _highest(scores, i), 0.0
+        for k in range(scores.shape[1]):
+            total += np.exp(scores[i, k] - highest)
+        out[at] = highest + np.log(total) - scores[i, classes[i]]
+
+
+@njit(cache=True, nogil=True)
+def _highest(scores, i):
+    """Return the largest score of a row, faster than ``scores[i].max()``."""
+    highest = scores[i, 0]
+    for k in range(1, scores.shape[1]):
+        highest = max(highest, scores[i, k])
+    return highest

@@ -91,7 +91,8 @@ class GreedyMiserEstimator(ForestEstimator):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            NaN means missing. Each split learns on which side missing values do best.
+            NaN means missing. Each split learns on which side missing values do best. It may be a Dask DataFrame or
+            Array. Then y, the weights and the queries are Dask collections too, and validation rows are not.
         y : array-like of shape (n,)
             The targets: numbers, classes, or the relevance of documents.
         sample_weight : array-like of shape (n,), optional

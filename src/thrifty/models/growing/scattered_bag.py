@@ -23,12 +23,15 @@ from thrifty.kernels.histograms import (
     packed_words,
     word_scales,
 )
-from thrifty.kernels.tree_rows import newton_step, partition, sums_of_derivatives
+from thrifty.kernels.payments import pay
+from thrifty.kernels.tree_rows import add_steps, newton_step, partition, sums_of_derivatives
 from thrifty.models.forests.forest import LEAF, Tree
 from thrifty.models.growing.bag import Filler, smallest_gain
 from thrifty.models.growing.binning import Codes
 from thrifty.models.growing.grown_tree import Grown
 from thrifty.models.homes import Home, PerBlock
+
+ONE_LEAF = np.array([LEAF])
 
 
 class BlockOfRows(Protocol):
@@ -375,8 +378,8 @@ def stepped(scores: np.ndarray, *leaves_and_steps: Any) -> np.ndarray:
         if steps is not None:
             at = next(left)
             for node, step in steps.items():
-                line[at[node].rows] += step
-                line[at[node].rest] += step
+                for rows in (at[node].rows, at[node].rest):
+                    add_steps(ONE_LEAF, np.array([[0, len(rows)]]), rows, np.array([step]), line)
     return scores
 
 
@@ -390,12 +393,11 @@ def charged(account: Account, leaves: Leaves, paths: dict[int, list[int]], unit_
     spend, paid = account.spend.copy(), dict(account.paid)
     for unit in {unit for path in paths.values() for unit in path}:
         paid[unit] = paid[unit].copy() if unit in paid else np.zeros(len(spend), dtype=bool)
+    who_pays = np.empty(len(spend), dtype=np.uint32)
     for node, path in paths.items():
         for rows in (leaves[node].rows, leaves[node].rest):
             for unit in path:
-                owing = rows[~paid[unit][rows]]
-                spend[owing] += unit_costs[unit]
-                paid[unit][owing] = True
+                pay(paid[unit], rows, unit_costs[unit], spend, who_pays)
     return Account(spend, paid)
 
 
