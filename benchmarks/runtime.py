@@ -273,9 +273,17 @@ async def kill_and_restart(server: WebService, engine: Engine, ends: float, figu
         await asyncio.sleep(min(2.0, left / 2))
         await asyncio.to_thread(server.kill)
         figures["kills"] += 1
-        await asyncio.sleep(1.0)
-        figures["open"] += engine.health().sources["blood"] == "open"
+        figures["open"] += await opens(engine, ends)
         await asyncio.to_thread(server.start)
+
+
+async def opens(engine: Engine, ends: float) -> bool:
+    """Tell whether the breaker opens within a second or, on a machine that is busy, until the load ends."""
+    start, is_open = perf_counter(), False
+    while (now := perf_counter()) < start + 1.0 or (not is_open and now < ends):
+        is_open |= engine.health().sources["blood"] == "open"
+        await asyncio.sleep(0.02)
+    return is_open
 
 
 if __name__ == "__main__":

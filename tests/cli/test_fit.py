@@ -15,6 +15,7 @@ import pytest
 import thrifty as package
 from cli.pages import Page
 from thrifty.cli.search import METHOD_NAMES
+from thrifty.cli.search_report import SearchReport
 from thrifty.tuning import METHODS
 
 THRIFTY = Path(sys.executable).with_name("thrifty")
@@ -244,6 +245,17 @@ def test_another_budget_from_a_model_file(thrifty, tables):
     assert manifest.target == "diagnosis"
     capped = thrifty("refit", "m.thrifty", "heart.csv", "--budget", 5, "--cap", 2, "-o", "c.thrifty")
     assert "never more than 2 CAD" in " ".join(capped.out.split())
+
+
+def test_what_money_buys_is_compared_with_the_promise_if_its_point_is_not_in_the_table():
+    points = [
+        {"method": "l1", "parameters": {}, "spend": x, "spend_bound": x, "score": y, "error": "", "note": ""}
+        for x, y in ((1.0, 0.6), (4.0, 0.8), (9.0, 0.9))
+    ]
+    promise = {"method": "l1", "parameters": {}, "spend": 3.0, "score": 0.7}
+    less, more = SearchReport(points, promise, None, "$", "accuracy").worth()[-2:]
+    assert "is 0.600, for $1 a row" in less
+    assert "is 0.900, for $9 a row" in more
 
 
 def test_a_refit_that_cannot_work_is_refused_in_one_line(refused, models, tables):

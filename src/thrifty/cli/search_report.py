@@ -104,7 +104,8 @@ class SearchReport:
 
     def worth(self) -> list[str]:
         """Return sentences about the anchors, the same columns for every row, and what less and more money buy."""
-        return list(worth_sentences(self.points, self.anchors, self.chosen, self.unit))
+        chosen = self.chosen or self.promise  # a point that was measured again under a smaller cap is not in the table
+        return list(worth_sentences(self.points, self.anchors, chosen, self.unit))
 
     def print(self) -> None:
         """Print the best points as a table, with the chosen one marked, and the sentences."""

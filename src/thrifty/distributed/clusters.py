@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
@@ -34,7 +35,8 @@ def cluster(scheduler: str = LOCAL) -> Iterator[Client]:
             yield client
         return
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with _no_interruption():
+    with _no_interruption(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Creating scratch directories")  # what Dask says if the machine is busy
         local = LocalCluster(n_workers=n_threads(), silence_logs=logging.CRITICAL, **options)
     with local, Client(local) as client:
         yield client

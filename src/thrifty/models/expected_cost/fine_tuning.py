@@ -17,7 +17,7 @@ is expected from p useless parameters.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -169,35 +169,56 @@ def _mean_loss(answer: Answer, objective: Objective, reach: Home[Any]) -> float:
 
 def _variance_shares(answer: Answer, objective: Objective, reach: Home[Any]) -> np.ndarray:
     """Return the share (d,) of each column in the variance of the answer, correlations ignored."""
-    rows, columns = objective.rows.beside(reach), answer.columns
-    at_node = rows.map(_shares_and_values, columns, rows.sum(_likely_weight))
-    variances = at_node.sum(_variances, at_node.sum(_means))
+    columns = answer.columns
+    here = objective.rows.beside(reach).map(_at_node, columns, "weight")
+    total = here.sum(_total_weight)
+    variances = here.sum(_variances, total, here.sum(_means, total))
     parts = np.zeros(objective.n_columns)
     parts[columns] = to_host(variances * namespace_of(variances).sum(answer.own_weights**2, axis=0))
     return parts / max(parts.sum(), TINY)
 
 
-def _likely_weight(rows: TrainingRows, reach: Any) -> Any:
-    """Return the total weight of the likely rows of a node, which count by their probability to reach it."""
-    xp = namespace_of(reach)
-    return xp.sum(xp.take(rows.weight * reach, likely_rows(reach).positions))
+class NodeRows(NamedTuple):
+    """The likely rows of a block at a node.
+
+    Attributes
+    ----------
+    likely : Selection
+        Which rows of the block they are.
+    weight : array
+        Their weights, multiplied by their probabilities to reach the node.
+    values : array
+        Their values in some columns.
+    """
+
+    likely: Selection
+    weight: Any
+    values: Any
 
 
-def _means(at_node: tuple[Any, Any]) -> Any:
-    share, values = at_node
-    return share @ values
+def _at_node(rows: TrainingRows, reach: Any, columns: np.ndarray, kind: str) -> NodeRows:
+    """Return the likely rows at a node; `kind` says which weights of the rows count: "weight" or "loss_weight"."""
+    likely = likely_rows(reach)
+    weight = namespace_of(reach).take(getattr(rows, kind) * reach, likely.positions)
+    return NodeRows(likely, weight, cast(part_of(rows.X, likely.positions, columns), weight.dtype))
 
 
-def _variances(at_node: tuple[Any, Any], mean: Any) -> Any:
-    share, values = at_node[0], at_node[1] - mean
-    return share @ (values * values)
+def _total_weight(here: NodeRows) -> Any:
+    return namespace_of(here.weight).sum(here.weight)
 
 
-def _shares_and_values(rows: TrainingRows, reach: Any, columns: np.ndarray, total: Any) -> tuple[Any, Any]:
-    """Return the shares of the likely rows of a node in their total weight, and their values in some columns."""
-    xp, likely = namespace_of(reach), likely_rows(reach).positions
-    share = xp.take(rows.weight * reach, likely) / xp.clip(total, TINY, None)
-    return share, cast(part_of(rows.X, likely, columns), share.dtype)
+def _means(here: NodeRows, total: Any) -> Any:
+    return _shares(here, total) @ here.values
+
+
+def _variances(here: NodeRows, total: Any, mean: Any) -> Any:
+    values = here.values - mean
+    return _shares(here, total) @ (values * values)
+
+
+def _shares(here: NodeRows, total: Any) -> Any:
+    """Return the shares of the rows in the total weight of all rows at the node."""
+    return here.weight / namespace_of(here.weight).clip(total, TINY, None)
 
 
 def likely_rows(reach: Any) -> Selection:
@@ -294,47 +315,39 @@ def left_out_scores(answer: Answer, objective: Objective, reach: Home[Any]) -> H
     """
     if answer.left_out is not None:
         return answer.left_out
-    rows, inverse = objective.rows.beside(reach), None
-    rows = rows.beside(rows.map(_likely_values, answer.columns, answer.weights.dtype))
+    here = objective.rows.beside(reach).map(_at_node, answer.columns, "loss_weight")
+    inverse = None
     if not objective.logistic:
-        gram = rows.sum(_products_with_ones)
+        gram = here.sum(_products_with_ones)
         gram = with_larger_diagonal(gram, 1e-9 * largest_size(diagonal_of(gram)) or 1.0)  # 1: no row counts
         inverse = namespace_of(gram).linalg.inv(gram)
-    return rows.map(_left_out, answer.own_weights, answer.intercepts, inverse)
+    return objective.rows.beside(here).map(_left_out, answer.own_weights, answer.intercepts, inverse)
 
 
-def _likely_values(rows: TrainingRows, reach: Any, columns: np.ndarray, dtype: Any) -> Any:
-    """Return the values of the likely rows of a node in some columns."""
-    return cast(part_of(rows.X, likely_rows(reach).positions, columns), dtype)
-
-
-def _left_out(rows: TrainingRows, reach: Any, values: Any, weights: Any, intercepts: Any, inverse: Any) -> Any:
+def _left_out(rows: TrainingRows, here: NodeRows, weights: Any, intercepts: Any, inverse: Any) -> Any:
     """Return the leave-one-out scores of a block given the inverse matrix of its moments, or plain scores if None."""
-    xp, likely = namespace_of(reach), likely_rows(reach)
-    scores = scores_of(values, weights) + intercepts
+    scores = scores_of(here.values, weights) + intercepts
     if inverse is not None:
-        leverages = _leverages(values, xp.take(rows.loss_weight * reach, likely.positions), inverse)
-        scores = leave_one_out(scores, xp.take(rows.targets, likely.positions, axis=0), leverages)
-    return likely.spread(scores.T).T
+        targets = namespace_of(scores).take(rows.targets, here.likely.positions, axis=0)
+        scores = leave_one_out(scores, targets, _leverages(here, inverse))
+    return here.likely.spread(scores.T).T
 
 
-def _products_with_ones(rows: TrainingRows, reach: Any, values: Any) -> Any:
+def _products_with_ones(here: NodeRows) -> Any:
     """Return A' W A over the likely rows of a node; see `_leverages`."""
-    xp, likely = namespace_of(reach), likely_rows(reach).positions
-    weight = xp.take(rows.loss_weight * reach, likely)
-    design = _with_ones(values, weight)
-    return design.T @ (weight[:, None] * design)
+    design = _with_ones(here)
+    return design.T @ (here.weight[:, None] * design)
 
 
-def _leverages(values: Any, weight: Any, inverse: Any) -> Any:
+def _leverages(here: NodeRows, inverse: Any) -> Any:
     """Return the leverage of each row: w[i] * a[i]' (A' W A)^-1 a[i], with a[i] the values of row i and a 1."""
-    design = _with_ones(values, weight)
+    design = _with_ones(here)
     products = design @ inverse
     products *= design
-    return weight * namespace_of(values).sum(products, axis=1)
+    return here.weight * namespace_of(products).sum(products, axis=1)
 
 
-def _with_ones(values: Any, model: Any) -> Any:
-    """Return values (n, k) with a column of ones like `model` (n,)."""
-    xp = namespace_of(values)
-    return concatenated(xp, [values, xp.ones_like(model)[:, None]], axis=1)
+def _with_ones(here: NodeRows) -> Any:
+    """Return the values (n, k) with a column of ones."""
+    xp = namespace_of(here.values)
+    return concatenated(xp, [here.values, xp.ones_like(here.weight)[:, None]], axis=1)

@@ -114,7 +114,8 @@ def standardise(rows: Home[RowBlock], prices: np.ndarray, private: np.ndarray, s
     total = distinct.sum(_total_count)
     filled, fill = _filled(distinct)
     mean = fill.astype(distinct.collect(_dtype)[0])  # rounded here, because predictions must subtract exactly the same
-    centred = filled.map(_centred, mean)
+    in_place = isinstance(filled, Here)  # these rows are copies that nothing else uses; tasks may run twice
+    centred = filled.map(_centred, mean, in_place)
     variance = centred.sum(_mean_squares, total)
     deviation = np.where(variance > (CONSTANT * mean.astype(float)) ** 2, np.sqrt(variance), 0.0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
@@ -122,7 +123,7 @@ def standardise(rows: Home[RowBlock], prices: np.ndarray, private: np.ndarray, s
     if scale_targets:
         target_mean = filled.sum(_target_means, total)
         target_deviation = float(np.sqrt(filled.sum(_target_squares, total, target_mean))[0]) or 1.0
-    standard = centred.map(_scaled, scale.astype(mean.dtype), target_mean, target_deviation)
+    standard = centred.map(_scaled, scale.astype(mean.dtype), target_mean, target_deviation, in_place)
     redundant = _redundant_columns(standard, private[columns])
     if redundant:
         deviation[redundant] = 0.0
@@ -155,8 +156,12 @@ def _filled(rows: Home[CanonicalRows]) -> tuple[Home[CanonicalRows], np.ndarray]
     return rows, means
 
 
-def _centred(block: CanonicalRows, mean: np.ndarray) -> CanonicalRows:
-    return replace(block, X=block.X - like(mean, block.X))
+def _centred(block: CanonicalRows, mean: np.ndarray, in_place: bool) -> CanonicalRows:
+    X, mean = block.X, like(mean, block.X)
+    if not in_place:
+        return replace(block, X=X - mean)
+    X -= mean
+    return block
 
 
 def _mean_squares(block: CanonicalRows, total: float) -> np.ndarray:
@@ -180,8 +185,15 @@ def _target_squares(block: CanonicalRows, total: float, mean: np.ndarray) -> np.
     return (block.count / total) @ (block.targets - mean) ** 2
 
 
-def _scaled(block: CanonicalRows, scale: np.ndarray, target_mean: np.ndarray, target_deviation: float) -> CanonicalRows:
-    return replace(block, X=block.X * like(scale, block.X), targets=(block.targets - target_mean) / target_deviation)
+def _scaled(
+    block: CanonicalRows, scale: np.ndarray, target_mean: np.ndarray, target_deviation: float, in_place: bool
+) -> CanonicalRows:
+    X, scale = block.X, like(scale, block.X)
+    if in_place:
+        X *= scale
+    else:
+        X = X * scale
+    return replace(block, X=X, targets=(block.targets - target_mean) / target_deviation)
 
 
 def _with_zeros(block: CanonicalRows, columns: list[int]) -> CanonicalRows:
