@@ -8,7 +8,14 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 
-from thrifty import ASTCClassifier, ASTCRegressor, AttentiveClassifier, GreedyMiserRanker, GreedyMiserRegressor
+from thrifty import (
+    ASTCClassifier,
+    ASTCRegressor,
+    AttentiveClassifier,
+    GreedyMiserRanker,
+    GreedyMiserRegressor,
+    TableModel,
+)
 
 GOOD = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.5, 0.1, 0.2], "y": [1.0, 0.0, 2.0]})
 BAD = {
@@ -80,8 +87,9 @@ def test_columns_that_are_not_numbers(client):
 
 def test_an_estimator_that_needs_all_rows_says_which_do_not(client):
     X = da.ones((10, 2), chunks=(5, 2))
-    with pytest.raises(TypeError, match=r"AttentiveClassifier: X is a Dask collection.*ASTCClassifier"):
-        AttentiveClassifier().fit(X, X[:, 0])
+    for model in (AttentiveClassifier(), TableModel(ASTCClassifier())):
+        with pytest.raises(TypeError, match=rf"^{type(model).__name__}: X is a Dask collection.*ASTCClassifier"):
+            model.fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize(

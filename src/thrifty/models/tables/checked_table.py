@@ -7,6 +7,7 @@ import pandas as pd
 from sklearn.utils.validation import _check_sample_weight, _num_samples, column_or_1d, validate_data
 
 from thrifty.costs import CostModel
+from thrifty.models.homes import collections, is_collection
 from thrifty.models.rows import Rows, checked_queries
 from thrifty.models.tables.columns import column_names, is_frame
 
@@ -28,7 +29,10 @@ def checked_rows(estimator: Any, X: Any, y: Any, sample_weight: Any = None, qid:
     Rows
         With `weight` None if there are no weights.
     """
-    owner, X = type(estimator).__name__, checked_table(estimator, X, reset=True)
+    owner = type(estimator).__name__
+    if is_collection(X):
+        raise TypeError(collections().cannot_fit(owner))
+    X = checked_table(estimator, X, reset=True)
     n_rows = _num_samples(X)
     y = _checked_target(owner, y, n_rows)
     return Rows(X, y, _checked_weight(owner, sample_weight, y), checked_queries(qid, n_rows, owner))
