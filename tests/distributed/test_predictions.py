@@ -88,3 +88,13 @@ def test_no_value_is_read_that_was_not_acquired(fitted, frame):
     here = model.acquire(frame, 3.0)
     poisoned = dd.from_pandas(frame.where(here.acquired), npartitions=4)
     np.testing.assert_array_equal(model.predict(poisoned, 3.0).compute(scheduler="synchronous"), here.prediction)
+
+
+def test_predictions_beside_rows_of_unknown_divisions(fitted, frame):
+    model, parts = fitted("Greedy Miser"), dd.from_pandas(frame, npartitions=2).clear_divisions()
+    answers = model.predict(parts)
+    assert answers.name == "prediction"
+    beside = dd.concat([parts, answers], axis=1, ignore_unknown_divisions=True).compute(scheduler="synchronous")
+    np.testing.assert_array_equal(beside["prediction"], model.predict(frame))
+    assigned = parts.assign(answer=answers).compute(scheduler="synchronous")
+    np.testing.assert_array_equal(assigned.loc[frame.index, "answer"], model.predict(frame))

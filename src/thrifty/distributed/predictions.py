@@ -41,7 +41,9 @@ def acquired(model: Any, X: Any, cap: Any = None, qid: Any = None) -> "LazyAcqui
 def probabilities(model: Any, X: Any, cap: Any = None, qid: Any = None) -> Any:
     """Return the class probabilities of the rows of a Dask collection, (n, n_classes)."""
     check_is_fitted(model)
-    return acquired(model, X, cap, qid).field(lambda acquisition: model._probabilities(acquisition.score))
+    return acquired(model, X, cap, qid).field(
+        lambda acquisition: model._probabilities(acquisition.score), "probability"
+    )
 
 
 class LazyAcquisition:
@@ -92,51 +94,55 @@ class LazyAcquisition:
     @cached_property
     def prediction(self) -> Any:
         """The predictions."""
-        return self.field(lambda acquisition: acquisition.prediction)
+        return self.field(lambda acquisition: acquisition.prediction, "prediction")
 
     @cached_property
     def score(self) -> Any:
         """What the predictions are made from."""
-        return self.field(lambda acquisition: acquisition.score)
+        return self.field(lambda acquisition: acquisition.score, "score")
 
     @cached_property
     def acquired(self) -> Any:
         """The features that each row bought."""
-        return self.field(lambda acquisition: acquisition.acquired, self._X.columns if is_frame(self._X) else None)
+        return self.field(
+            lambda acquisition: acquisition.acquired, "acquired", self._X.columns if is_frame(self._X) else None
+        )
 
     @cached_property
     def spend(self) -> Any:
         """What each row is charged for features and evaluation."""
-        return self.field(lambda acquisition: acquisition.spend)
+        return self.field(lambda acquisition: acquisition.spend, "spend")
 
     @cached_property
     def feature_spend(self) -> Any:
         """What each row is charged for features."""
-        return self.field(lambda acquisition: acquisition.feature_spend)
+        return self.field(lambda acquisition: acquisition.feature_spend, "feature_spend")
 
     @cached_property
     def evaluation_spend(self) -> Any:
         """What each row is charged for the evaluation of the model."""
-        return self.field(lambda acquisition: acquisition.evaluation_spend)
+        return self.field(lambda acquisition: acquisition.evaluation_spend, "evaluation_spend")
 
     @cached_property
     def exit(self) -> Any:
         """Where each row ended."""
-        return self.field(lambda acquisition: acquisition.exit)
+        return self.field(lambda acquisition: acquisition.exit, "exit")
 
-    def field(self, read: Callable[[Any], np.ndarray], columns: Any = None) -> Any:
+    def field(self, read: Callable[[Any], np.ndarray], name: str, columns: Any = None) -> Any:
         """Return what a function reads from the acquisition of each partition, as a collection.
 
         Parameters
         ----------
         read : callable
             Returns an array (n,) or (n, k) of an `Acquisition`.
+        name : str
+            The name of a Series; Dask cannot shuffle one without a name.
         columns : sequence, default=None
             Names of the k columns. By default the classes.
         """
         sample = read(self._sample)
         if is_frame(self._X):
-            names = self._model.classes_ if columns is None and sample.ndim == 2 else columns
+            names = name if sample.ndim == 1 else self._model.classes_ if columns is None else columns
             meta = _framed(sample, self._X._meta.index[:0], names)
             framed, pairs = delayed(_read_frame), zip(self._parts, self._rows, strict=True)
             parts = [framed(read, *each, names, sample[:0]) for each in pairs]
@@ -187,6 +193,8 @@ def _read_frame(read: Callable[[Any], np.ndarray], acquisition: Any, rows: Any, 
 
 
 def _framed(values: np.ndarray, index: Any, names: Any) -> Any:
-    """Return values as a Series, or as a DataFrame if there are several columns."""
+    """Return values as a Series of that name, or as a DataFrame with those columns."""
     values = values[: len(index)]
-    return pd.Series(values, index=index) if values.ndim == 1 else pd.DataFrame(values, index=index, columns=names)
+    if values.ndim == 1:
+        return pd.Series(values, index=index, name=names)
+    return pd.DataFrame(values, index=index, columns=names)
