@@ -79,15 +79,6 @@ def test_arrays_with_empty_chunks_and_other_chunks_of_targets(client, mixed):
     assert search.training_.n_rows == 2000
 
 
-def test_partitions_of_unverified_types(client, mixed):
-    X, y = mixed
-    whole = X.assign(target=y)
-    parts = [dask.delayed(each) for each in (whole[:1500], whole[1500:])]
-    far_whole = dd.from_delayed(parts, meta=whole.iloc[:0], verify_meta=False)
-    search = BudgetSearchCV("l1", max_rows=300, cv=2).fit(far_whole[X.columns.tolist()], far_whole["target"])
-    assert search.training_.n_rows == 2000
-
-
 def test_what_cannot_be_searched_there(client, mixed):
     X, y = far(*mixed)
     with pytest.raises(ValueError, match=r"AttentiveClassifier cannot be fitted on all rows there.*astc"):

@@ -20,7 +20,7 @@ def refuse_other_tables(X: Any, owner: str) -> None:
 
 def table_parts(X: Any) -> list[Any]:
     """Return the partitions of a table."""
-    return frame_parts(X) if is_frame(X) else array_parts(X.rechunk({1: -1}))[:, 0].tolist()
+    return frame_parts(X) if is_frame(X) else X.rechunk({1: -1}).to_delayed()[:, 0].tolist()
 
 
 def frame_parts(frame: Any) -> list[Any]:
@@ -30,14 +30,6 @@ def frame_parts(frame: Any) -> list[Any]:
     have other partitions than X.
     """
     return frame.simplify().to_delayed(optimize_graph=False)
-
-
-def array_parts(array: da.Array) -> Any:
-    """Return the blocks of an Array.
-
-    Dask's optimised graph of an Array that was made of a DataFrame can have a cycle with the graph of a Series of it.
-    """
-    return array.to_delayed(optimize_graph=False)
 
 
 def column_parts(column: Any, X: Any, name: str, owner: str) -> list[Any]:
@@ -61,7 +53,7 @@ def column_parts(column: Any, X: Any, name: str, owner: str) -> list[Any]:
             f"{owner}: {name} has {column.npartitions} partitions but X has {n_parts}. Take both from one DataFrame, "
             "or repartition one of them."
         )
-    return frame_parts(column) if isinstance(column, dd.Series) else array_parts(column).tolist()
+    return frame_parts(column) if isinstance(column, dd.Series) else column.to_delayed().tolist()
 
 
 def _divided_like(column: da.Array, X: da.Array, name: str, owner: str) -> da.Array:
