@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from thrifty.kernels.adaptive_rows import run_rows
 from thrifty.kernels.threads import over_rows
@@ -142,6 +143,7 @@ class AdaptiveEstimator(BudgetedEstimator):
 
     # Fitting
 
+    @threadpool_limits.wrap(1, "blas")  # the products are small, and their rounding would depend on the threads
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None) -> Self:
         """Learn the predictor, the purchases and the stops, and choose the operating point.
 
