@@ -5,7 +5,6 @@ The data are written as a folder of Parquet files, one partition at a time. Figu
 """
 
 import argparse
-import resource
 import shutil
 import sys
 import tempfile
@@ -204,8 +203,12 @@ def loss_of(model: Any, test: pd.DataFrame) -> float:
 
 
 def peak_memory() -> int:
-    """Return the largest resident memory of this process so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    """Return the largest resident memory of this process so far, in bytes.
+
+    `resource.getrusage` would not do: it begins with the peak of the process that started this one.
+    """
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
 
 
 if __name__ == "__main__":
