@@ -91,7 +91,7 @@ def workers(n_workers: int, memory: float | None = None) -> Iterator[Client]:
     limit = "auto" if memory is None else int(memory * GIB)
     with (
         dask.config.set({"distributed.worker.memory.spill": 0.7, "distributed.worker.memory.pause": 0.85}),
-        LocalCluster(n_workers, threads_per_worker=1, memory_limit=limit, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, memory_limit=limit, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         yield client
