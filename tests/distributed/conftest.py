@@ -1,5 +1,6 @@
 """A cluster for each module of tests: its scheduler and its workers are threads of this process."""
 
+import dask
 import numpy as np
 import pytest
 
@@ -13,6 +14,8 @@ def client():
         Client(cluster) as client,
     ):
         yield client
+    # Tasks may connect to the cluster too. Their connections close last, and would leave it as the default scheduler.
+    dask.config.config.pop("scheduler", None)
 
 
 @pytest.fixture(scope="session")

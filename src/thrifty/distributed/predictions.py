@@ -77,7 +77,7 @@ class LazyAcquisition:
     >>> from thrifty import CostWeightedL1Regressor
     >>> model = CostWeightedL1Regressor(costs=[2.5]).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
     >>> X = da.from_array([[0.5], [1.5], [1.0]], chunks=(2, 1))
-    >>> model.acquire(X).spend.compute()
+    >>> model.acquire(X).spend.compute(scheduler="threads")
     array([2.5, 2.5, 2.5])
     """
 
