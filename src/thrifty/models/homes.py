@@ -44,8 +44,13 @@ def evenly_spaced(lengths: Sequence[int], size: int) -> PerBlock:
     >>> [positions.tolist() for positions in evenly_spaced([3, 0, 4], 4).values]
     [[0, 2], [], [1, 3]]
     """
+    n_rows = sum(lengths)
+    return positions_in_blocks(np.linspace(0, n_rows - 1, min(size, n_rows)).astype(int), lengths)
+
+
+def positions_in_blocks(chosen: np.ndarray, lengths: Sequence[int]) -> PerBlock:
+    """Return where some rows are in each block; `chosen` are positions among the rows of all blocks, ascending."""
     ends = np.cumsum(lengths)
-    chosen = np.linspace(0, ends[-1] - 1, min(size, ends[-1])).astype(int)
     parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
     return PerBlock([part - start for part, start in zip(parts, [0, *ends[:-1]], strict=True)])
 

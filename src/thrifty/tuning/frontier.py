@@ -45,7 +45,7 @@ def frontier_table(survey: Survey, confidence: float) -> pd.DataFrame:
 def _competing(survey: Survey, points: Sequence[Point]) -> np.ndarray:
     """Tell which points were measured completely, or as far as the time allowed on at least two folds.
 
-    If there are none, those compete that were measured on most folds and rows.
+    Without such points, the points that were measured on most folds and rows compete.
     """
     competing = np.array(
         [survey.is_complete(each.trial) or survey.was_cut_short(each.trial) for each in points], dtype=bool

@@ -21,7 +21,7 @@ from thrifty.models.growing.binning import (
 )
 from thrifty.models.growing.growth import RANKED_ROWS
 from thrifty.models.growing.losses import Loss
-from thrifty.models.homes import Here, Home, Joined, PerBlock
+from thrifty.models.homes import Here, Home, Joined, PerBlock, positions_in_blocks
 from thrifty.models.rows import Encoder, Rows
 
 
@@ -103,7 +103,7 @@ def code_rows(estimator: Any, rows: Home[Rows], held_out: Rows | None = None) ->
     _refuse_other_categories(estimator, rows, held_out, categorical)
     n_train = tuple(rows.collect(len))
     chosen = sampled_rows(sum(n_train), generator_of(estimator.random_state))
-    samples = rows.collect(_values_and_weights, PerBlock(_by_block(chosen, n_train)))
+    samples = rows.collect(_values_and_weights, None if chosen is None else positions_in_blocks(chosen, n_train))
     X, weight = (_joined(parts) for parts in zip(*samples, strict=True))
     bins = Bins.of_sample(X, weight, estimator.max_bins, categorical)
     coding = estimator._encoder(rows), bins, estimator
@@ -157,15 +157,6 @@ def _refuse_other_categories(estimator: Any, rows: Home[Rows], held_out: Rows | 
             refuse_category(column, value, owner if isinstance(rows, Here) else f"{owner}: partition {k}", ids)
     if held_out is not None:
         check_categories(held_out.X, categorical, owner, ids)
-
-
-def _by_block(chosen: np.ndarray | None, lengths: Sequence[int]) -> list[Any]:
-    """Return the positions in each block of some rows, which are in ascending order; None means all rows."""
-    if chosen is None:
-        return [None] * len(lengths)
-    ends = np.cumsum(lengths)
-    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
-    return [part - (end - length) for part, end, length in zip(parts, ends, lengths, strict=True)]
 
 
 def _first_codes(home: Home[CodedBlock], lengths: Sequence[int]) -> Codes:
