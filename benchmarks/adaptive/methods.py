@@ -1,7 +1,9 @@
 """The methods of this package, each under a sweep of settings."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from benchmarks.adaptive.problems import Problem
 from thrifty.models.rows import Rows
 from thrifty.models.tables.preparation import learned_encoder
 from thrifty.tuning.candidates import Candidate, sweeps
+from thrifty.tuning.knobs import Setting, between, curve_of
 from thrifty.tuning.problem import Problem as SearchProblem
 from thrifty.tuning.problem import Task, encoded
 
@@ -55,13 +58,13 @@ def greedy_miser(problem: Problem, *, charge: str) -> Points:
 
 
 def by_name(problem: Problem, *, name: str) -> Points:
-    """Yield the points of a method of `thrifty.tuning.METHODS` under its own sweep, or a denser one."""
+    """Yield the points of a method of `thrifty.tuning.METHODS` under the settings of a search, or denser ones."""
     rows, test = Rows(problem.X, problem.y), Rows(problem.X_test, problem.y_test)
     encoder = learned_encoder(rows, problem.costs, dict.fromkeys(_columns(problem), "number"))
     task = Task.BINARY if problem.n_classes == 2 else Task.MULTICLASS
     search = SearchProblem.of(rows, encoder, problem.costs, task)
-    (sweep,) = sweeps([Candidate(name, name, {})], search, problem.seed)
-    sweep = replace(sweep, settings=tuple(DENSER.get(name, sweep.settings)))
+    _, (sweep,) = sweeps([Candidate(name, name, {})], search, problem.seed)
+    sweep = replace(sweep, settings=tuple(DENSER.get(name) or with_settings_between(name, sweep.settings)))
     X_test = encoded(test, encoder).X
     for batch in sweep.batches():
         for fitted in batch.fit(search):
@@ -70,6 +73,15 @@ def by_name(problem: Problem, *, name: str) -> Points:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield acquired_point(problem, fitted.setting, fitted.model, X_test)
+
+
+def with_settings_between(name: str, settings: Sequence[Setting]) -> list[Setting]:
+    """Return the first settings of a search, and one between any two neighbours of a curve."""
+    curves: dict[str, list[Setting]] = {}
+    for setting in settings:
+        curves.setdefault(curve_of(name, setting), []).append(setting)
+    middles = [between(*pair) for curve in curves.values() for pair in pairwise(curve)]
+    return [*settings, *(middle for middle in middles if middle is not None)]
 
 
 def _columns(problem: Problem) -> Any:
