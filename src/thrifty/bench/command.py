@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from thrifty.bench.reports.page import write_page
-from thrifty.bench.reports.verdicts import print_verdicts
+from thrifty.bench.reports.terminal import print_report
 from thrifty.bench.results import Results
 from thrifty.bench.runner import compute
 from thrifty.bench.suite import Part, parts
@@ -50,13 +50,14 @@ class Options:
 
 def bench(options: Options) -> None:
     """Compute runs, and report their results."""
-    chosen = parts(options.only)
+    chosen = parts(options.only, full=options.full)
     results = Results(options.results)
     if not options.report:
         runs = [run for part in chosen for run in part.runs(options.full)]
+        runs.sort(key=lambda run: run.key.seed)  # so that an early end leaves as many whole seeds as possible
         compute(runs, results, limit=options.limit, jobs=options.jobs, again=options.again)
     console = Console()
-    print_verdicts(chosen, results, console)
+    print_report(chosen, results, console)
     console.print(f"{len(results)} results: {options.results}", soft_wrap=True, highlight=False)
     if options.html is not None:
         write_page(options.html, chosen, results)
