@@ -94,12 +94,24 @@ def _best_held_out(values: Any) -> float:
 
 @dataclass(frozen=True)
 class Standing:
-    """How a contender stands on a problem: figures by seed."""
+    """How a contender stands on a problem.
+
+    Attributes
+    ----------
+    contender : str
+    areas, enough : dict
+        By seed: the normalised area, and the share of the total that reaches 99% of the full model's score.
+    fit_seconds, seconds : float
+        CPU time of one fit on all training rows, and of tuning and one fit; means over the seeds.
+    failures : tuple of str
+        Errors of runs without values.
+    """
 
     contender: str
     areas: dict[int, float]
     enough: dict[int, float]
     fit_seconds: float
+    seconds: float
     failures: tuple[str, ...] = ()
 
     @property
@@ -153,8 +165,18 @@ def _standing(name: str, found: list[Result], failed: dict[int, str], scale: Sca
         for seed, curve in curves.items()
         if seed in scale.full_by_seed
     } | dict.fromkeys(failed, float("nan"))
-    seconds = [run.values["fit_seconds"] for run in runs.values()]
-    return Standing(name, areas, enough, float(np.mean(seconds)) if seconds else float("nan"), tuple(failed.values()))
+    return Standing(
+        name,
+        areas,
+        enough,
+        _mean([run.values["fit_seconds"] for run in runs.values()]),
+        _mean([run.values["tuning_seconds"] + run.values["fit_seconds"] for run in runs.values()]),
+        tuple(failed.values()),
+    )
+
+
+def _mean(values: list[float]) -> float:
+    return float(np.mean(values)) if values else float("nan")
 
 
 def _failures(results: Results, problem: str, full: bool) -> dict[str, dict[int, str]]:

@@ -102,7 +102,7 @@ def _spaced(n: int) -> np.ndarray:
 
 def _charges(n: int) -> list[Setting]:
     each = max(1, n // 2)
-    weights = np.geomspace(2.0, 3e-3, each).tolist()
+    weights = np.geomspace(5.0, 1e-3, each + 2)[1:-1].tolist()
     return [{"charge": charge, "cost_weight": w} for charge, w in product(("ensemble", "row"), weights)][:n]
 
 

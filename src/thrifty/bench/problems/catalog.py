@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from thrifty.bench.problems.problem import Problem
-from thrifty.bench.problems.sources import Source, algorithm_selection, drawn, pixel_blocks, ranking, stored
+from thrifty.bench.problems.sources import Source, algorithm_selection, drawn, pixel_blocks, quadrants, ranking, stored
 from thrifty.bench.problems.split import split
 from thrifty.tuning.problem import Task
 
@@ -53,6 +53,7 @@ CATALOG: dict[str, Entry] = {
     "thyroid": _loaded("Thyroid disease, Ontario prices", MULTICLASS, "load_thyroid"),
     "spambase": _loaded("Spam, unit prices", BINARY, "load_spambase"),
     "cube": Entry("CUBE, unit prices", MULTICLASS, partial(drawn, make="make_cube"), CUBE_ROWS),
+    "quadrants": Entry("Quadrants, published prices", BINARY, quadrants, CUBE_ROWS),
     "asp_potassco": Entry(
         "Choice of an ASP solver, measured seconds", MULTICLASS, partial(algorithm_selection, scenario="asp_potassco")
     ),
@@ -68,16 +69,7 @@ CATALOG: dict[str, Entry] = {
     ),
     "usps_blocks": Entry("USPS digits, blocks of 16 pixels", MULTICLASS, pixel_blocks),
 }
-QUICK = (
-    "heart",
-    "hepatitis",
-    "pima",
-    "bupa",
-    "thyroid",
-    "spambase",
-    "cube",
-    "asp_potassco",
-)  # what a quick run contains
+QUICK = ("heart", "hepatitis", "pima", "bupa", "thyroid", "spambase", "cube", "quadrants", "asp_potassco")
 
 
 @lru_cache(1)

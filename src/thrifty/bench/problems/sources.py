@@ -34,6 +34,16 @@ def drawn(seed: int, n_rows: int, *, make: str, **options: Any) -> Source:
     return _classes(data.X, data.y, data.costs)
 
 
+def quadrants(seed: int, n_rows: int) -> Source:
+    """Return the quadrants problem with classes: is the label above the mean of its quadrant?
+
+    Two cheap signs show which one of four expensive columns tells it.
+    """
+    data = datasets.make_quadrants(n_rows, random_state=seed)
+    means = np.array([data.y[data.quadrant == q].mean() for q in range(data.quadrant.max() + 1)])
+    return _classes(data.X, data.y > means[data.quadrant], data.costs)
+
+
 def ranking(seed: int, n_rows: int, *, load: str) -> Source:
     """Return documents of queries."""
     data = getattr(datasets, load)()
