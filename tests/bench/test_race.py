@@ -36,7 +36,7 @@ def fixed(*sets):
     """Return a contender that buys given sets of columns and predicts by the sign of their sum."""
 
     def fit(training, setting):
-        columns = np.isin(np.arange(4), setting["columns"])
+        columns = np.isin(np.arange(training.rows.X.shape[1]), setting["columns"])
         yield Model(
             "sum",
             lambda rows: Answers(
@@ -120,11 +120,14 @@ def test_choices_use_no_test_rows(problem):
 
 
 def test_a_run_tests_what_was_chosen_on_training_rows(problem):
-    values = raced(problem, fixed([0], [3], [0, 1, 2]), 3)
-    assert [point["setting"]["columns"] for point in values["points"]] == [[0], [0, 1, 2]]
-    assert [point["spend"] for point in values["points"]] == [4.0, 7.0]
+    contender = fixed([0], [3], [1], [0, 1, 2])
+    values = raced(problem, contender, 4)
+    chosen = hull(tried(problem, contender, 4), problem.floor(problem.train))
+    assert [point["setting"] for point in values["points"]] == [trial.setting for trial in chosen]
+    last = values["points"][-1]
+    assert (last["setting"], last["spend"]) == ({"columns": [0, 1, 2]}, 7.0)
     best = problem.test.X[:, :3].sum(axis=1) > 0
-    assert values["points"][-1]["score"] == pytest.approx(np.mean(best == problem.test.y), abs=1e-6)
+    assert last["score"] == pytest.approx(np.mean(best == problem.test.y), abs=1e-6)
     assert values["total"] == problem.costs.total
 
 

@@ -7,6 +7,7 @@ from math import isnan, sqrt
 import numpy as np
 import pytest
 
+from browsers import launched, violations
 from thrifty.bench import check
 from thrifty.bench.contenders import FLAGSHIP, FULL
 from thrifty.bench.curves import standings
@@ -14,6 +15,7 @@ from thrifty.bench.flagship_verdict import all_standings, ranking_of, verdicts
 from thrifty.bench.ranks import critical_difference, ranked
 from thrifty.bench.reports.page import write_page
 from thrifty.bench.reports.terminal import print_report
+from thrifty.bench.reproductions import promised_budgets
 from thrifty.bench.results import Result, Results
 from thrifty.bench.runs import Key
 from thrifty.bench.suite import parts
@@ -180,3 +182,32 @@ def test_figures_of_a_summary_are_those_of_the_standings(results):
     found = figures(standings(results, "heart"))
     assert found[FLAGSHIP]["seconds"] == 10.0
     assert found["l1"]["areas"] == {"0": 0.375, "1": 0.5625, "2": 0.75}
+
+
+def test_promised_budgets_are_judged_by_how_many_are_kept():
+    def verdict_of(n_broken):
+        results = Results()
+        for seed in range(20):
+            spend = 0.3 if seed < n_broken else 0.1
+            values = {"budgets": [0.2], "spends": [spend], "n_test": 10}
+            results.append(Result(Key("promised_budgets", seed, "heart"), values))
+        return promised_budgets.verdicts(results)[0]
+
+    assert verdict_of(1).outcome == "reproduced"
+    assert verdict_of(5).outcome == "not reproduced"  # P(at most 15 of 20 kept) = 0.003
+    assert "15 of 20 budgets (75%) are kept on test rows of heart, seeds 0 to 19." in verdict_of(5).sentence
+    assert promised_budgets.verdicts(Results())[0].outcome == "not run"
+
+
+def test_the_page_is_readable_in_a_browser_on_a_small_screen(results, tmp_path):
+    path = tmp_path / "report.html"
+    write_page(path, parts(PROBLEMS), results)
+    with launched() as browser:
+        page = browser.new_page(viewport={"width": 420, "height": 800}, offline=True)
+        requests = []
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 420
+        assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
+        assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
+        assert violations(page) == []

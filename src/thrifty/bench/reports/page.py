@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from thrifty.bench.claims import Verdict
 from thrifty.bench.contenders import CONTENDERS
 from thrifty.bench.flagship_verdict import all_standings, ranking_of
 from thrifty.bench.reports.race_figures import describe_ranks, rank_figure
@@ -23,7 +24,7 @@ def write_page(path: Path, parts: Sequence[Part], results: Results) -> None:
     """Write the report of some parts."""
     sections = {
         "style": (FOLDER / "page.css").read_text(encoding="utf-8"),
-        "verdicts": _verdict_table(parts, results),
+        "verdicts": _verdicts(parts, results),
         "ranks": _ranks(parts, results),
         "contents": _contents(parts, results),
         "figures": "".join(_section(part, results) for part in parts),
@@ -60,12 +61,19 @@ def _names() -> list[tuple[str, str]]:
     return [(contender.name, contender.title) for contender in CONTENDERS.values()]
 
 
-def _verdict_table(parts: Sequence[Part], results: Results) -> str:
-    rows = [
-        (name, verdict.outcome, verdict.sentence, verdict.claim.text, f"{verdict.claim.paper}, {verdict.claim.where}")
-        for name, verdict in verdicts_of(parts, results)
-    ]
-    return table(("", "verdict", "what was found", "claim", "source"), rows, "Claims") if rows else "<p>No claims.</p>"
+def _verdicts(parts: Sequence[Part], results: Results) -> str:
+    return "".join(_claim(name, verdict) for name, verdict in verdicts_of(parts, results)) or "<p>No claims.</p>"
+
+
+def _claim(name: str, verdict: Verdict) -> str:
+    """Return a claim with its source, its verdict, and what was found."""
+    source = f"{verdict.claim.paper}, {verdict.claim.where}"
+    kind = verdict.outcome.replace(" ", "-")
+    return (
+        f'<article><h3>{escape(name)}: <span class="{kind}">{verdict.outcome}</span></h3>'
+        f"<p>{escape(verdict.sentence)}</p>"
+        f"<p><small>{escape(source)}: {escape(verdict.claim.text)}</small></p></article>"
+    )
 
 
 def _ranks(parts: Sequence[Part], results: Results) -> str:
