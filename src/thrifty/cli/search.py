@@ -41,6 +41,12 @@ TimeLimit = Annotated[
 KeepBest = Annotated[
     bool, typer.Option("--keep-best", help="Ctrl-C during the search ends it with the best so far, and saves that.")
 ]
+Mix = Annotated[
+    bool,
+    typer.Option(
+        "--mix", help="Allow a mixture: a share of the rows gets a model that is too expensive for all of them."
+    ),
+]
 Group = Annotated[
     str | None, typer.Option(help="A column whose rows are held out together if equal, such as a patient; no feature.")
 ]

@@ -157,6 +157,10 @@ class ChosenModelMixin:
         """
         return self._chosen().session(cap)
 
+    def for_positions(self, positions: Any) -> TableModel:
+        """Return the chosen model for rows at given positions; see `BudgetedEstimator`."""
+        return self._chosen().for_positions(positions)
+
     def outline(self, exits: Any = None) -> Outline:
         """Describe the chosen model: what it buys, where rows go, and what that costs.
 

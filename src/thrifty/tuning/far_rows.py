@@ -37,7 +37,8 @@ class FarRows:
 def drawn(search: Any, X: Any, y: Any, sample_weight: Any, qid: Any, groups: Any) -> tuple[FarRows, Any]:
     """Return all rows, and those that the search is made on: the table, the targets, and the weights."""
     owner = type(search).__name__
-    for name, value in (("qid", qid), ("groups", groups), ("class_weight", search.class_weight)):
+    given = {"qid": qid, "groups": groups, "class_weight": search.class_weight, "mix": search.mix or None}
+    for name, value in given.items():
         if value is not None:
             raise ValueError(f"{owner}: X is a Dask collection, and {name} is not supported there. {HERE}.")
     found = collections().sampled(X, y, sample_weight, search.max_rows, search.random_state, owner)

@@ -114,6 +114,8 @@ class Refits:
             return self._bisected(lambda factor: _with_knob(fitted, factor), budget)
         if knob == "cost_weight" and hasattr(fitted.model, "at_cost_weight"):
             return self._bisected(lambda factor: _at_cost_weight(fitted, factor), budget)
+        if knob == "share":
+            return self._bisected(lambda factor: _at_share(fitted, factor), budget)
         return self._refitted(self.places[point][0], fitted, budget)
 
     def _bisected(self, moved: Callable[[float], Fitted], budget: float) -> Fitted | None:
@@ -146,6 +148,11 @@ def _with_knob(fitted: Fitted, factor: float) -> Fitted:
 def _at_cost_weight(fitted: Fitted, factor: float) -> Fitted:
     moved = _with_knob(fitted, factor)
     return replace(moved, model=fitted.model.at_cost_weight(moved.setting["cost_weight"]))
+
+
+def _at_share(fitted: Fitted, factor: float) -> Fitted:
+    moved = _with_knob(fitted, factor)
+    return replace(moved, model=fitted.model.at_share(moved.setting["share"]))
 
 
 def _shown(fitted: Fitted) -> str:

@@ -231,6 +231,19 @@ class TableModel(BudgetedEstimator):
         twin.estimator, twin.estimator_, twin.promise_ = clone(self.estimator).set_params(**chosen), point, None
         return twin
 
+    def for_positions(self, positions: Any) -> Self:
+        """Return the model for rows at given positions; see `BudgetedEstimator`."""
+        inner = self.estimator_.for_positions(positions)
+        if inner is self.estimator_:
+            return self
+        twin = copy(self)
+        twin.estimator_ = inner
+        return twin
+
+    @property
+    def _depends_on_position(self) -> bool:  # type: ignore[override]
+        return getattr(self, "estimator_", self.estimator)._depends_on_position
+
     # Prediction
 
     def _checked(self, X: Any) -> ReadTable:
