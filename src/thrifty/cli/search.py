@@ -43,9 +43,7 @@ KeepBest = Annotated[
 ]
 Mix = Annotated[
     bool,
-    typer.Option(
-        "--mix", help="Allow a mixture: a share of the rows gets a model that is too expensive for all of them."
-    ),
+    typer.Option("--mix", help="Allow a mixture: some rows get a model that is too expensive for all rows."),
 ]
 Group = Annotated[
     str | None, typer.Option(help="A column whose rows are held out together if equal, such as a patient; no feature.")

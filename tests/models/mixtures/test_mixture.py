@@ -79,7 +79,7 @@ def test_another_share_needs_no_fit(model):
     assert np.isclose(larger.spend(X).mean(), 6.0 * 0.8, atol=0.03)
     assert larger.dear_ is model.dear_
     assert model.share == 0.3
-    with pytest.raises(ValueError, match="share is 1.5; expected a share from 0 to 1"):
+    with pytest.raises(ValueError, match=r"share is 1\.5; expected a share from 0 to 1"):
         model.at_share(1.5)
 
 
@@ -103,9 +103,8 @@ def test_scores_of_both_models_are_log_odds():
     mixture = MixtureClassifier(*parts, share=0.5, random_state=1).fit(X, classes)
     probability, expected = mixture.predict_proba(X), np.empty((400, 2))
     bought = mixture.spend(X) > 0
-    expected[bought], expected[~bought] = (part.predict_proba(X[rows]) for part, rows in (
-        (mixture.dear_, bought), (mixture.cheap_, ~bought),
-    ))  # fmt: skip
+    for part, rows in ((mixture.dear_, bought), (mixture.cheap_, ~bought)):
+        expected[rows] = part.predict_proba(X[rows])
     np.testing.assert_array_equal(probability, expected)
     assert 0 < bought.sum() < 400
 

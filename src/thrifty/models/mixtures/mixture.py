@@ -272,7 +272,7 @@ class MixtureClassifier(Mixture, BudgetedClassifier):
     >>> nothing, much = (CostWeightedL1Classifier(cost_weight=weight) for weight in (10.0, 0.01))
     >>> model = MixtureClassifier(nothing, much, share=0.25, costs=heart.costs, random_state=0).fit(heart.X, heart.y)
     >>> model.spend(heart.X)[:8] > 0
-    array([ True, False, False, False,  True, False, False, False])
+    array([False,  True, False, False,  True, False, False, False])
     """
 
     _expected = "a classifier of thrifty whose scores are log-odds, such as ASTCClassifier()"
