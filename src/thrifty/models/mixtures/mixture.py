@@ -34,27 +34,7 @@ UNAFFORDABLE = -1  # the exit of a row that could not afford the first step
 class Mixture(BudgetedEstimator):
     """Base of the mixtures: a share of the rows is answered by the model ``dear``, the others by ``cheap``.
 
-    Which rows these are depends on their positions only; see `thrifty.models.mixtures.positions`.
-
-    Parameters
-    ----------
-    cheap, dear : BudgetedEstimator
-        Both are cloned and fitted, with the costs of the mixture.
-    share : float, default=0.5
-        The share of the rows that `dear` answers, between 0 and 1.
-    cheap_cap, dear_cap : float or None, default=None
-        Hard limits on the spend of each row that the model answers.
-    costs : array-like, dict, CostModel or None, default=None
-        What each feature costs to acquire. None means one unit per feature.
-    random_state : int, RandomState or None, default=None
-        Determines which rows `dear` answers.
-
-    Attributes
-    ----------
-    cheap_, dear_ : BudgetedEstimator
-        The fitted models.
-    start_ : float
-        The number of the first row, between 0 and 1. A row whose number is below the share is answered by `dear_`.
+    `MixtureClassifier` documents the parameters and attributes.
     """
 
     cheap_: Any
@@ -261,8 +241,39 @@ class Mixture(BudgetedEstimator):
 class MixtureClassifier(Mixture, BudgetedClassifier):
     """Two classifiers, each of which answers a fixed share of the rows.
 
-    See `Mixture` for the parameters. Scores are log-odds. The answer is the likeliest class; for other answers, wrap
-    the mixture in a `TableModel` with costs of errors.
+    Which rows `dear` answers depends on their positions only, never on values: see `thrifty.models.mixtures.positions`.
+    Scores are log-odds. The answer is the likeliest class; for other answers, wrap the mixture in a `TableModel` with
+    costs of errors.
+
+    Parameters
+    ----------
+    cheap, dear : BudgetedEstimator
+        Classifiers of thrifty. Both are cloned and fitted, with the costs of the mixture.
+    share : float, default=0.5
+        The share of the rows that `dear` answers, between 0 and 1.
+    cheap_cap, dear_cap : float or None, default=None
+        Hard limits on the spend of each row that the model answers.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature.
+    random_state : int, RandomState or None, default=None
+        Determines which rows `dear` answers.
+
+    Attributes
+    ----------
+    cheap_, dear_ : BudgetedEstimator
+        The fitted models.
+    start_ : float
+        The number of the first row, between 0 and 1. A row whose number is below the share is answered by `dear_`.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, if X has names.
 
     Examples
     --------
@@ -289,7 +300,49 @@ class MixtureClassifier(Mixture, BudgetedClassifier):
 
 
 class MixtureRegressor(Mixture, BudgetedRegressor):
-    """Two regressors, each of which answers a fixed share of the rows; see `Mixture` for the parameters."""
+    """Two regressors, each of which answers a fixed share of the rows.
+
+    Which rows `dear` answers depends on their positions only, never on values: see `thrifty.models.mixtures.positions`.
+
+    Parameters
+    ----------
+    cheap, dear : BudgetedEstimator
+        Regressors of thrifty. Both are cloned and fitted, with the costs of the mixture.
+    share : float, default=0.5
+        The share of the rows that `dear` answers, between 0 and 1.
+    cheap_cap, dear_cap : float or None, default=None
+        Hard limits on the spend of each row that the model answers.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature.
+    random_state : int, RandomState or None, default=None
+        Determines which rows `dear` answers.
+
+    Attributes
+    ----------
+    cheap_, dear_ : BudgetedEstimator
+        The fitted models.
+    start_ : float
+        The number of the first row, between 0 and 1. A row whose number is below the share is answered by `dear_`.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, if X has names.
+
+    Examples
+    --------
+    >>> from thrifty import CostWeightedL1Regressor, MixtureRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0]
+    >>> mean, line = (CostWeightedL1Regressor(cost_weight=weight) for weight in (10.0, 0.01))
+    >>> model = MixtureRegressor(mean, line, share=0.5, random_state=0).fit(X, y)
+    >>> model.spend(X)
+    array([0., 1., 0., 1.])
+    >>> model.at_share(1.0).spend(X)
+    array([1., 1., 1., 1.])
+    """
 
     _expected = "a regressor of thrifty, such as ASTCRegressor()"
 
@@ -298,9 +351,49 @@ class MixtureRegressor(Mixture, BudgetedRegressor):
 
 
 class MixtureRanker(Mixture, BudgetedRanker):
-    """Two rankers or regressors, each of which ranks a fixed share of the queries; see `Mixture` for the parameters.
+    """Two rankers, each of which ranks a fixed share of the queries.
 
+    Which rows `dear` answers depends on their positions only, never on values: see `thrifty.models.mixtures.positions`.
     A query is ranked as a whole by one model.
+
+    Parameters
+    ----------
+    cheap, dear : BudgetedEstimator
+        Rankers or regressors of thrifty. Both are cloned and fitted, with the costs of the mixture.
+    share : float, default=0.5
+        The share of the rows that `dear` answers, between 0 and 1.
+    cheap_cap, dear_cap : float or None, default=None
+        Hard limits on the spend of each row that the model answers.
+    costs : array-like, dict, CostModel or None, default=None
+        What each feature costs to acquire. None means one unit per feature.
+    random_state : int, RandomState or None, default=None
+        Determines which rows `dear` answers.
+
+    Attributes
+    ----------
+    cheap_, dear_ : BudgetedEstimator
+        The fitted models.
+    start_ : float
+        The number of the first row, between 0 and 1. A row whose number is below the share is answered by `dear_`.
+    cost_model_ : CostModel
+        The costs, aligned with the columns of X.
+    training_ : Training
+        The number of training rows, the date of the fit, and a fingerprint of the data.
+    n_features_in_ : int
+        The number of columns of X.
+    feature_names_in_ : ndarray of str
+        The names of the columns, if X has names.
+
+    Examples
+    --------
+    >>> from thrifty import CostWeightedL1Regressor, MixtureRanker
+    >>> from thrifty.datasets import make_ltr
+    >>> data = make_ltr(30, 20, 40, random_state=0)
+    >>> nothing, much = (CostWeightedL1Regressor(cost_weight=weight) for weight in (10.0, 1e-4))
+    >>> model = MixtureRanker(nothing, much, share=0.5, costs=data.costs, random_state=0)
+    >>> spend = model.fit(data.X, data.y, qid=data.qid).spend(data.X, qid=data.qid)
+    >>> [(spend[data.qid == query] > 0).mean().item() for query in range(6)]
+    [0.0, 1.0, 0.0, 1.0, 0.0, 0.0]
     """
 
     _expected = "a ranker or regressor of thrifty, such as GreedyMiserRanker()"

@@ -232,7 +232,17 @@ class TableModel(BudgetedEstimator):
         return twin
 
     def for_positions(self, positions: Any) -> Self:
-        """Return the model for rows at given positions; see `BudgetedEstimator`."""
+        """Return the model for rows at given positions. Only mixtures of models look at the position of a row.
+
+        Parameters
+        ----------
+        positions : array-like of int, shape (n,)
+            One for each row that will be passed, such as the numbers of rows in a table of which this is a part.
+
+        Returns
+        -------
+        TableModel
+        """
         inner = self.estimator_.for_positions(positions)
         if inner is self.estimator_:
             return self
