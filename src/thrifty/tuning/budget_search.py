@@ -368,7 +368,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self._places = [(point.trial.batch, point.k) for point in survey.points()]
         points, are_within = preferred_points(self.frontier_, self._terms)
         points, fits_in_time = survey.refitted_in_time(points)
-        refits = Refits(self._places, whole if fits_in_time else survey.folds.problem)
+        refits = Refits(self._places, whole if fits_in_time else survey.folds.problem, lambda: survey.clock.left)
         self.best_index_, fitted = refits.first_within(points, self.budget if are_within else None)
         for point, note in refits.notes.items():
             self.frontier_.loc[point, "note"] = note
