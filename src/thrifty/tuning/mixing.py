@@ -33,11 +33,22 @@ CLASSES = {
 
 
 class Pair(NamedTuple):
-    """Two points of a frontier, and the share of rows at which the line between their bounds reaches the budget."""
+    """Two points of a frontier, and what is expected of their mixture at a budget.
+
+    Attributes
+    ----------
+    cheap, dear : int
+        Lines of the frontier.
+    share : float
+        The share of the rows that get the second one, at which the line between their bounds reaches the budget.
+    score : float
+        The score on the line between their scores.
+    """
 
     cheap: int
     dear: int
     share: float
+    score: float
 
 
 def best_pair(table: pd.DataFrame, budget: float, *, smooth: bool = True) -> Pair | None:
@@ -67,7 +78,30 @@ def best_pair(table: pd.DataFrame, budget: float, *, smooth: bool = True) -> Pai
     i, j = np.unravel_index(np.argmax(value), value.shape)
     if value[i, j] < score[within].max() + LEAST_GAIN:
         return None
-    return Pair(int(single.index[within[i]]), int(single.index[beyond[j]]), float(share[i, j]))
+    return Pair(int(single.index[within[i]]), int(single.index[beyond[j]]), float(share[i, j]), float(value[i, j]))
+
+
+def rise_at(table: pd.DataFrame, budget: float, point: int, *, smooth: bool = True) -> float:
+    """Return by how much the frontier rises at a budget above a point that is within it.
+
+    The frontier rises if a mixture of two points, one within the budget and one beyond it, should score better there
+    than the point. Otherwise this is 0.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The frontier.
+    budget : float
+    point : int
+        A line of the table, such as the chosen one.
+    smooth : bool, default=True
+        Whether scores are expected to rise with the spend.
+    """
+    pair = best_pair(table, budget, smooth=smooth)
+    if pair is None:
+        return 0.0
+    scores = smoothed_scores(table) if smooth else table["score"].to_numpy(dtype=float)
+    return max(pair.score - float(scores[table.index.get_loc(point)]), 0.0)
 
 
 def is_mixture(setting: Setting) -> bool:
