@@ -138,7 +138,7 @@ async def _arrival(worker: Worker, key: str) -> None:
         task = worker.state.tasks.get(key)
         if task is not None and task.state in ON_THE_WAY:
             last_sign = monotonic()
-        elif monotonic() > last_sign + PATIENCE:
+        elif monotonic() > last_sign + PATIENCE or (task is not None and task.state == "error"):
             raise KeyError(key)
         await asyncio.sleep(PAUSE)
 
