@@ -57,16 +57,19 @@ def search_on_cluster(
             raise ValueError(f"{table.place}: no column is left apart from the target. Pass a table with features.")
         prices = costs and read_prices(costs, columns, others, table.place)
         search = BudgetSearchCV(methods or None, costs=prices, task=task, kinds=kinds, verbose=True, **options)
-        with cluster(scheduler), warnings_as_notes(), _files_named(table.files):
+        with cluster(scheduler), warnings_as_notes(), _named(table, target):
             search.fit(*far_frame(table, columns, target, task))
     reports = search.best_estimator_.encoder_.report_ if search.refit else []
     return Found(search, reports, [None] * (search.max_rows or 0))
 
 
 @contextmanager
-def _files_named(files: Sequence[Path]) -> Iterator[None]:
-    """Name files in errors: partitions are files."""
+def _named(table: ParquetFolder, target: str) -> Iterator[None]:
+    """Name files in errors: partitions are files, and rows without a target are left out."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        raise ValueError(re.sub(r"\bpartition (\d+)", lambda found: str(files[int(found[1])]), str(error))) from error
+        text = re.sub(r"\bpartition (\d+)", lambda found: str(table.files[int(found[1])]), str(error))
+        if "X has no rows" in text:
+            text = f"{table.place}: no row has a value in {target!r}. Pass rows to learn from."
+        raise ValueError(text) from error

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from dask import delayed
+from dask.dataframe.utils import UNKNOWN_CATEGORIES
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_sample_weight,
@@ -111,8 +112,10 @@ class _Schema:
         """Return the schema of a collection, or raise TypeError if a column is not numeric."""
         types = X._meta.dtypes.tolist() if is_frame(X) else [X.dtype]
         names = X._meta.columns.tolist() if is_frame(X) else None
+        if names and (twice := [name for name in names if names.count(name) > 1]):
+            raise ValueError(f"{owner}: X has several columns named {twice[0]!r}. Rename or drop them.")
         for j, each in enumerate(types):
-            if not pd.api.types.is_numeric_dtype(each):
+            if not _holds_numbers(each):
                 what = f"column {names[j]!r}" if names else "X"
                 raise TypeError(
                     f"{owner}: {what} has dtype {each}; expected numbers. Encode it first, for instance with a "
@@ -137,8 +140,19 @@ class _Schema:
         if found != self.columns:
             raise ValueError(f"X has columns in the order {found}; expected {self.columns}")
         for name, expected, dtype in zip(found, self.types or (), part.dtypes, strict=True):
-            if dtype != expected:
+            if isinstance(expected, pd.CategoricalDtype) and isinstance(dtype, pd.CategoricalDtype):
+                if not _holds_numbers(dtype):  # partitions may have other categories, which must be numbers too
+                    raise ValueError(f"column {name!r} of X has categories {dtype.categories.tolist()}; expected numbers")
+            elif dtype != expected:
                 raise ValueError(f"column {name!r} of X has dtype {dtype}; expected {expected} as in the collection")
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    """Tell whether a type stands for numbers, or for categories that are numbers or are not known yet."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return UNKNOWN_CATEGORIES in dtype.categories or _holds_numbers(dtype.categories.dtype)
+    is_real = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
+    return is_real or pd.api.types.is_bool_dtype(dtype)
 
 
 def _refuse_failed(futures: list[Future], owner: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -127,6 +128,14 @@ def checked_queries(qid: Any, n_rows: int, owner: str) -> np.ndarray | None:
     if (missing := np.flatnonzero([query is None or query != query for query in queries.tolist()])).size:
         raise ValueError(f"{owner}: qid is missing in row {missing[0]}. Pass one query per row.")
     return queries
+
+
+def refuse_missing_targets(y: np.ndarray, owner: str) -> None:
+    """Raise ValueError if a target is None, NaN or another missing value; the message begins with `owner`."""
+    if (missing := np.flatnonzero(pd.isna(y))).size:
+        raise ValueError(
+            f"{owner}: y is missing in {missing.size} of {len(y)} rows, first in row {missing[0]}. Drop these rows."
+        )
 
 
 def refuse_divided_queries(rows: Home[Rows], owner: str) -> None:
