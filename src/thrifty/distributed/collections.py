@@ -6,7 +6,6 @@ from typing import Any
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
-from dask import delayed
 from dask._task_spec import Alias
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph

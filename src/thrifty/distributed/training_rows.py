@@ -142,7 +142,8 @@ class _Schema:
         for name, expected, dtype in zip(found, self.types or (), part.dtypes, strict=True):
             if isinstance(expected, pd.CategoricalDtype) and isinstance(dtype, pd.CategoricalDtype):
                 if not _holds_numbers(dtype):  # partitions may have other categories, which must be numbers too
-                    raise ValueError(f"column {name!r} of X has categories {dtype.categories.tolist()}; expected numbers")
+                    odd = dtype.categories[:1].tolist()[0]
+                    raise ValueError(f"column {name!r} of X has the category {odd!r}; expected numbers")
             elif dtype != expected:
                 raise ValueError(f"column {name!r} of X has dtype {dtype}; expected {expected} as in the collection")
 
