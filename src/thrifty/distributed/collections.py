@@ -6,7 +6,9 @@ from typing import Any
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from dask._task_spec import Alias
+from dask.dataframe.utils import UNKNOWN_CATEGORIES
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 
@@ -20,6 +22,19 @@ def refuse_other_tables(X: Any, owner: str) -> None:
     """Raise TypeError unless X is a Dask DataFrame or a Dask Array with two axes."""
     if not (is_frame(X) or (isinstance(X, da.Array) and X.ndim == 2)):
         raise TypeError(f"{owner}: X is {_described(X)}; expected a Dask DataFrame or a Dask Array with two axes.")
+
+
+def refuse_missing_target(y: Any, owner: str) -> None:
+    """Raise ValueError if there are no targets."""
+    if y is None:
+        raise ValueError(f"{owner} requires y to be passed, but the target y is None.")
+
+
+def has_unknown_categories(dtype: Any) -> bool:
+    """Tell whether a type has categories that Dask finds only when it computes the column."""
+    if not isinstance(dtype, pd.CategoricalDtype):
+        return False
+    return not len(dtype.categories) or UNKNOWN_CATEGORIES in dtype.categories
 
 
 def table_parts(X: Any) -> list[Any]:

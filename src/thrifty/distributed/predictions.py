@@ -10,7 +10,15 @@ import pandas as pd
 from dask import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.distributed.collections import as_array, column_parts, is_frame, n_parts, refuse_other_tables, table_parts
+from thrifty.distributed.collections import (
+    as_array,
+    column_parts,
+    has_unknown_categories,
+    is_frame,
+    n_parts,
+    refuse_other_tables,
+    table_parts,
+)
 from thrifty.kernels.threads import on_one_thread
 
 N_SAMPLE = 2  # rows of a made-up table whose predictions tell shapes and types
@@ -154,8 +162,12 @@ class LazyAcquisition:
 
 
 def _made_up(X: Any) -> Any:
-    """Return a table of a few rows with the columns and types of X."""
-    return X._meta_nonempty if is_frame(X) else np.ones((N_SAMPLE, X.shape[1]), X.dtype)
+    """Return a table of a few rows with the columns and types of X; categories that are not known are missing."""
+    if not is_frame(X):
+        return np.ones((N_SAMPLE, X.shape[1]), X.dtype)
+    rows = X._meta_nonempty
+    unknown = [name for name, dtype in zip(rows.columns, rows.dtypes, strict=True) if has_unknown_categories(dtype)]
+    return rows.assign(**dict.fromkeys(unknown, pd.Categorical([np.nan] * len(rows), categories=[0.0])))
 
 
 def _acquire(model: Any, position: int | None, X: Any, cap: Any, qid: Any) -> Any:
@@ -182,7 +194,7 @@ def _read(read: Callable[[Any], np.ndarray], acquisition: Any, empty: np.ndarray
 def _read_frame(read: Callable[[Any], np.ndarray], acquisition: Any, rows: Any, meta: Any, empty: np.ndarray) -> Any:
     """Return what a function reads from an acquisition, with the index of the rows, and the type and names of meta."""
     values = _read(read, acquisition, empty)
-    if meta.ndim == 1:  # without the type, labels of several types would have that of those in the partition
+    if meta.ndim == 1:
         return pd.Series(values, index=rows.index, name=meta.name, dtype=meta.dtype)
     return pd.DataFrame(values, index=rows.index, columns=meta.columns)
 

@@ -14,6 +14,7 @@ from thrifty.distributed.collections import (
     column_parts,
     is_frame,
     n_parts,
+    refuse_missing_target,
     refuse_other_tables,
     table_parts,
 )
@@ -85,6 +86,7 @@ def sampled(
     qid, groups : Dask Series or Array of shape (n,), optional
     """
     refuse_other_tables(X, owner)
+    refuse_missing_target(y, owner)
     given = dict(zip(BESIDE, (y, sample_weight, qid, groups), strict=True))
     columns = [column_parts(column, X, name, owner) for name, column in given.items()]
     root, by_query = np.random.SeedSequence(random_state), qid is not None

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from dask import delayed
-from dask.dataframe.utils import UNKNOWN_CATEGORIES
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_sample_weight,
@@ -16,7 +15,14 @@ from sklearn.utils.validation import (
 )
 
 from distributed import Client, Future, default_client, wait
-from thrifty.distributed.collections import column_parts, is_frame, refuse_other_tables, table_parts
+from thrifty.distributed.collections import (
+    column_parts,
+    has_unknown_categories,
+    is_frame,
+    refuse_missing_target,
+    refuse_other_tables,
+    table_parts,
+)
 from thrifty.distributed.partitions import Partitions
 from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.rows import Rows, checked_queries
@@ -66,6 +72,7 @@ def located(estimator: Any, X: Any, y: Any, sample_weight: Any = None, qid: Any 
     """
     owner = type(estimator).__name__
     refuse_other_tables(X, owner)
+    refuse_missing_target(y, owner)
     schema = _Schema.of(X, owner)
     parts = [table_parts(X)] + [
         column_parts(column, X, name, owner)
@@ -110,6 +117,8 @@ class _Schema:
     @classmethod
     def of(cls, X: Any, owner: str) -> "_Schema":
         """Return the schema of a collection, or raise TypeError if a column is not numeric."""
+        if not X.shape[1]:
+            raise ValueError(f"{owner}: X has no columns; expected at least one.")
         types = X._meta.dtypes.tolist() if is_frame(X) else [X.dtype]
         names = X._meta.columns.tolist() if is_frame(X) else None
         if names and (twice := [name for name in names if names.count(name) > 1]):
@@ -151,7 +160,7 @@ class _Schema:
 def _holds_numbers(dtype: Any) -> bool:
     """Tell whether a type stands for numbers, or for categories that are numbers or are not known yet."""
     if isinstance(dtype, pd.CategoricalDtype):
-        return UNKNOWN_CATEGORIES in dtype.categories or _holds_numbers(dtype.categories.dtype)
+        return has_unknown_categories(dtype) or _holds_numbers(dtype.categories.dtype)
     is_real = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
     return is_real or pd.api.types.is_bool_dtype(dtype)
 

@@ -266,8 +266,10 @@ class BudgetedEstimator(BaseEstimator, ABC):
 
     def _checked_to_fit(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Check features and targets in the memory of this process."""
-        if (labels := np.asarray(y)).dtype == object and labels.ndim == 1:  # scikit-learn fails to sort these
-            refuse_missing_targets(labels, type(self).__name__)
+        owner = type(self).__name__
+        if (labels := np.asarray(y)).dtype.kind in "OU" and labels.ndim == 1:
+            # scikit-learn cannot sort None, and NumPy makes the text "nan" of NaN in a list of texts.
+            refuse_missing_targets(np.array(y, dtype=object) if isinstance(y, list | tuple) else labels, owner)
         return validate_data(
             self,
             X,

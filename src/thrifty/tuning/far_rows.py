@@ -1,6 +1,6 @@
 """Rows of a search that are on the workers of a Dask cluster: a sample is searched here, and all are fitted there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,6 +61,11 @@ class FarRows:
 
 def drawn(search: Any, X: Any, y: Any, sample_weight: Any, qid: Any, groups: Any) -> tuple[FarRows, Any]:
     """Return all rows, and those that the search is made on: the table, targets, weights, queries and groups."""
+    if search.max_rows is not None and not hasattr(search.cv, "split") and isinstance(search.cv, Iterable):
+        raise ValueError(
+            "BudgetSearchCV: cv is a list of positions of rows, but X is a Dask collection and the search draws rows "
+            "of it. Pass a number of folds, a splitter, groups=, or max_rows=None to read all rows."
+        )
     terms = search.max_rows, search.random_state, type(search).__name__
     found = collections().sampled(X, y, sample_weight, *terms, qid=qid, groups=groups)
     far = FarRows(X, y, sample_weight, qid, found.n_rows, found.class_counts)
