@@ -15,7 +15,14 @@ from sklearn.utils.validation import (
 )
 
 from distributed import Client, Future, default_client, wait
-from thrifty.distributed.collections import column_parts, is_frame, refuse_other_tables, table_parts
+from thrifty.distributed.collections import (
+    column_parts,
+    has_unknown_categories,
+    is_frame,
+    refuse_missing_target,
+    refuse_other_tables,
+    table_parts,
+)
 from thrifty.distributed.partitions import Partitions
 from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.rows import Rows, checked_queries
@@ -67,6 +74,7 @@ def located(estimator: Any, X: Any, y: Any, sample_weight: Any = None, qid: Any 
     """
     owner = type(estimator).__name__
     refuse_other_tables(X, owner)
+    refuse_missing_target(y, owner)
     schema = _Schema.of(X, owner)
     parts = [table_parts(X)] + [
         column_parts(column, X, name, owner)
@@ -111,10 +119,14 @@ class _Schema:
     @classmethod
     def of(cls, X: Any, owner: str) -> "_Schema":
         """Return the schema of a collection, or raise TypeError if a column is not numeric."""
+        if not X.shape[1]:
+            raise ValueError(f"{owner}: X has no columns; expected at least one.")
         types = X._meta.dtypes.tolist() if is_frame(X) else [X.dtype]
         names = X._meta.columns.tolist() if is_frame(X) else None
+        if names and (twice := [name for name in names if names.count(name) > 1]):
+            raise ValueError(f"{owner}: X has several columns named {twice[0]!r}. Rename or drop them.")
         for j, each in enumerate(types):
-            if not pd.api.types.is_numeric_dtype(each):
+            if not _holds_numbers(each):
                 what = f"column {names[j]!r}" if names else "X"
                 raise TypeError(
                     f"{owner}: {what} has dtype {each}; expected numbers. Encode it first, for instance with a "
@@ -139,8 +151,20 @@ class _Schema:
         if found != self.columns:
             raise ValueError(f"X has columns in the order {found}; expected {self.columns}")
         for name, expected, dtype in zip(found, self.types or (), part.dtypes, strict=True):
-            if dtype != expected:
+            if isinstance(expected, pd.CategoricalDtype) and isinstance(dtype, pd.CategoricalDtype):
+                if not _holds_numbers(dtype):  # partitions may have other categories, which must be numbers too
+                    odd = dtype.categories[:1].tolist()[0]
+                    raise ValueError(f"column {name!r} of X has the category {odd!r}; expected numbers")
+            elif dtype != expected:
                 raise ValueError(f"column {name!r} of X has dtype {dtype}; expected {expected} as in the collection")
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    """Tell whether a type stands for numbers, or for categories that are numbers or are not known yet."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return has_unknown_categories(dtype) or _holds_numbers(dtype.categories.dtype)
+    is_real = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
+    return is_real or pd.api.types.is_bool_dtype(dtype)
 
 
 def _refuse_failed(futures: list[Future], owner: str) -> None:
