@@ -20,7 +20,15 @@ from thrifty.models.derived import Derivation
 from thrifty.models.homes import Here, Home, collections, is_collection
 from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.outline import Columns, Outline
-from thrifty.models.rows import Encoder, NumberEncoder, Rows, as_counts, checked_queries, largest_target
+from thrifty.models.rows import (
+    Encoder,
+    NumberEncoder,
+    Rows,
+    as_counts,
+    checked_queries,
+    largest_target,
+    refuse_missing_targets,
+)
 from thrifty.models.session import Feature, Session
 from thrifty.models.soundness import require
 from thrifty.models.training_record import Training
@@ -273,6 +281,10 @@ class BudgetedEstimator(BaseEstimator, ABC):
 
     def _checked_to_fit(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Check features and targets in the memory of this process."""
+        owner = type(self).__name__
+        if (labels := np.asarray(y)).dtype.kind in "OU" and labels.ndim == 1:
+            # scikit-learn cannot sort None, and NumPy makes the text "nan" of NaN in a list of texts.
+            refuse_missing_targets(np.array(y, dtype=object) if isinstance(y, list | tuple) else labels, owner)
         return validate_data(
             self,
             X,

@@ -243,8 +243,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         X : frame, array-like, or Dask DataFrame or Array of shape (n, n_features)
             Columns of numbers, booleans, dates, text or categories. Values may be missing. On Dask collections,
             `max_rows` rows are drawn at random for the cross-validation, and the kinds of columns and the levels of
-            categories are learned from them. The chosen model is fitted on all rows, on the workers; so only methods
-            that can be fitted there are tried. Queries and groups are not supported there.
+            categories are learned from them; with `qid`, whole queries are drawn. The chosen model is fitted on all
+            rows, on the workers; so only methods that can be fitted there are tried.
         y : array-like of shape (n,)
             Classes, numbers, or the relevance of each document.
         sample_weight : array-like of shape (n,), optional
@@ -262,12 +262,14 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self._refuse_bad_parameters()
         candidates, far = candidates_of(self.estimators), None
         if is_collection(X):
-            far, (X, y, sample_weight) = drawn(self, X, y, sample_weight, qid, groups)
+            far, (X, y, sample_weight, qid, groups) = drawn(self, X, y, sample_weight, qid, groups)
         everything = checked_rows(self, X, y, sample_weight, qid)
         groups = checked_groups(groups, everything)
         task = Task.of(everything.y, everything.qid, self.task, given_estimators(candidates))
         if task.has_classes:
             refuse_one_class(everything.y)
+            if far:
+                far.refuse_lost_classes(everything.y)
         self.cost_model_ = resolved_costs(self, common_costs(candidates) if self.costs is None else self.costs)
         self.error_costs_ = self._parsed_error_costs(task, everything.y)
         self.scoring_ = self._settled_scoring(task, everything)
@@ -275,7 +277,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         encoder = learned_encoder(everything, self.cost_model_, self.kinds, owner="BudgetSearchCV")
         folds, is_sample = self._folds(everything, encoder, groups)
         if far:
-            candidates = fitted_there(candidates, folds.problem)
+            candidates = fitted_there(candidates, folds.problem, far)
         self._data = None if far else Data(everything, encoder, folds)
         survey = self._survey(folds, candidates, far.n_rows if far else len(everything))
         self._tabulate(survey)

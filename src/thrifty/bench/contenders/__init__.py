@@ -1,0 +1,1 @@
+"""The contenders of the race, one thin file each."""

@@ -1,0 +1,1 @@
+"""The problems of the race: data, prices, and the split of each seed."""
