@@ -136,5 +136,5 @@ def test_a_table_model_of_a_mixture_can_be_fitted_again(search):
 def test_rows_on_a_cluster_are_not_mixed():
     dask = pytest.importorskip("dask.array")
     search = BudgetSearchCV(["l1"], budget=5.0, costs=COSTS, mix=True)
-    with pytest.raises(ValueError, match="X is a Dask collection; mix is not supported there"):
+    with pytest.raises(ValueError, match="X is a Dask collection, and mix is not supported there"):
         search.fit(dask.from_array(X), dask.from_array(np.searchsorted(np.unique(Y), Y)))
