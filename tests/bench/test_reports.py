@@ -94,7 +94,7 @@ def test_the_verdict_names_problems_that_are_lost(results):
         results.append(result("pima", seed, "l1", 1.0, 0.9))
     (verdict,) = verdicts(results)
     assert verdict.outcome == "not reproduced"
-    assert "not the largest area on 1 of 2 problems: pima (l1, area 0.950 against 0.900)" in verdict.sentence
+    assert "Others have a larger area on 1 of 2 problems: pima (l1, area 0.950 against 0.900)" in verdict.sentence
     assert verdicts(Results())[0].outcome == "not run"
 
 

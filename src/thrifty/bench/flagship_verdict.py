@@ -1,7 +1,7 @@
 """The claim about the default model in the race, and its verdict."""
 
 from thrifty.bench.claims import Claim, Verdict
-from thrifty.bench.contenders import CONTENDERS, FLAGSHIP, FULL
+from thrifty.bench.contenders import FLAGSHIP, FULL
 from thrifty.bench.curves import Standing, standings
 from thrifty.bench.problems import CATALOG
 from thrifty.bench.ranks import Ranking, ranked
@@ -48,7 +48,7 @@ def _rank_sentence(ranking: Ranking) -> str:
     place = "the best" if first == FLAGSHIP else f"{first} is first with {ranking.rank_of(first):.1f}"
     return (
         f"The mean rank of {FLAGSHIP} is {own:.1f} of {len(ranking.contenders)} contenders over "
-        f"{len(ranking.problems)} problems ({place}); it is {'' if own == 1 else 'not '}1."
+        f"{len(ranking.problems)} problem{'s' * (len(ranking.problems) > 1)} ({place})."
     )
 
 
@@ -73,9 +73,4 @@ def _lost_sentence(found: dict[str, list[Standing]]) -> str:
     seeds = f" Seeds: {'-'.join(map(str, n_seeds))} per problem."
     if not lost:
         return "It loses on no problem." + seeds
-    return f"It has not the largest area on {len(lost)} of {len(found)} problems: {'; '.join(lost)}." + seeds
-
-
-def title(contender: str) -> str:
-    """Return the title of a contender."""
-    return CONTENDERS[contender].title if contender in CONTENDERS else contender
+    return f"Others have a larger area on {len(lost)} of {len(found)} problems: {'; '.join(lost)}." + seeds

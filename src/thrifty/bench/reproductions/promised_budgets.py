@@ -15,6 +15,7 @@ from thrifty import ThriftyClassifier
 from thrifty.bench.claims import Claim, Verdict
 from thrifty.bench.contenders.own_methods import LIGHT
 from thrifty.bench.problems import load
+from thrifty.bench.reproductions._measuring.absence import not_run
 from thrifty.bench.results import Results
 from thrifty.bench.runs import Key, Run
 from thrifty.plots.palette import COLOR_CYCLE, MUTED_COLOR
@@ -51,7 +52,7 @@ def verdicts(results: Results) -> list[Verdict]:
     """
     found = results.of(NAME)
     if not found:
-        return [Verdict(CLAIM, "not run", "There are no results.")]
+        return [not_run(CLAIM, NAME, results, "promised budgets")]
     budgets, spends = (np.concatenate([each.values[name] for each in found]) for name in ("budgets", "spends"))
     kept, n = int((spends <= budgets + 1e-12).sum()), len(budgets)
     too_few = binom.cdf(kept, n, CONFIDENCE) < 1 - CONFIDENCE
