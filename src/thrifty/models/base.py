@@ -86,6 +86,7 @@ class BudgetedEstimator(BaseEstimator, ABC):
     n_features_in_: int
     _accepts_sparse = False
     _follows_device = False  # whether a fit computes where X is, for arrays on a device
+    _reads_columns = False  # whether a fit reads X only once, so that the columns of a partition may stay as they are
     _depends_on_position = False  # whether the position of a row in a batch decides how it is answered
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -55,8 +55,7 @@ def tiny():
 
 
 FAST = [  # some contenders of each kind: fits of all of them would take too long
-    ("astc_figure_3", "ASTC soft", "accuracy"),
-    ("cstc_figure_7", "AND-OR", "precision@5"),
+    ("astc_figure_3", "l1", "accuracy"),
     ("cstc_figure_7", "early exit, s=0.3", "precision@5"),
     ("cstc_figure_7", "stage-wise regression", "precision@5"),
     ("miser_figure_1_right", "Greedy Miser", "ndcg@5"),
