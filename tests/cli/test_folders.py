@@ -292,10 +292,31 @@ def test_a_fit_on_workers_searches_a_sample_and_fits_all_rows(thrifty, models, r
     assert "needs a folder" in thrifty("fit", "mixed.csv", "--target", "sick", "--scheduler", address).err
 
 
+def test_a_fit_on_workers_with_groups_and_weights_of_classes(thrifty, models, rows, address):
+    for path in rows.glob("*.parquet"):
+        table = pq.read_table(path)
+        patient = np.arange(len(table)) // 2 + 100 * int(path.stem[-2:])
+        pq.write_table(table.append_column("patient", pa.array(patient)), path)
+    done = thrifty(*fit(address, "--method", "l1", "--group", "patient", "--class-weight", "balanced", "--drop", "id"))
+    assert done.code == 0, done
+    model = package.load("fit.thrifty")
+    assert model.class_weight == "balanced"
+    assert "patient" not in model.feature_names_in_
+
+
+def test_files_without_rows(refused, tmp_path, address):
+    for name in ("a", "b"):
+        pd.DataFrame({"x": [], "y": []}, dtype=float).to_parquet(tmp_path / f"{name}.parquet")
+    for scheduler in ("none", address):
+        message = refused("fit", tmp_path, "--target", "y", "--scheduler", scheduler, "-o", tmp_path / "model.thrifty")
+        assert f"{tmp_path}: no row has a value in 'y'. Pass rows to learn from." in message
+
+
 def test_a_fit_on_workers_refuses_what_it_cannot_do(refused, models, rows, address):
     assert "method 'attentive' cannot be fitted on all rows there" in refused(*fit(address, "--method", "attentive"))
     assert "--strict is not supported for rows on a Dask cluster" in refused(*fit(address, "--strict"))
-    assert "--qid is not supported for rows on a Dask cluster" in refused(*fit(address, "--qid", "query"))
+    groups = ("--group", "id", "--drop", "grade", "--scheduler", address, "-o", "fit.thrifty")
+    assert "--group is 'id', which is missing in 1 rows of" in refused("fit", "rows", "--target", "sick", *groups)
     path = rows / "part-04.parquet"
     table = pq.read_table(path)
     column = table.schema.get_field_index("w;eird [b]<i>")

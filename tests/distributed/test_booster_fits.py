@@ -5,14 +5,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from dask.sizeof import sizeof
 from sklearn.base import clone
 
 from distributed import wait
 from thrifty import CostModel, GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor, load, save
 from thrifty.models.growing import binning
-from thrifty.models.growing.losses import SquaredError
-from thrifty.models.rows import Rows
 
 COSTS = CostModel([1.0, 2.0, 1.0, 0.0, 3.0, 1.0, 1.0, 2.0, 1.0], bundles={"panel": ([1, 2, 4], 2.0)})
 FEW = {"costs": COSTS, "cost_weight": 1e-4, "n_estimators": 3, "max_depth": 3, "random_state": 0}
@@ -123,11 +120,6 @@ def test_only_sums_travel_whatever_the_number_of_rows(client, rows):
 
 def bytes_sent(client):
     return sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values())
-
-
-def test_blocks_tell_their_sizes():
-    assert sizeof(Rows(np.ones((1000, 10)), np.ones(1000))) > 88_000
-    assert sizeof(SquaredError(np.ones(1000), np.ones(1000))) == 16_000
 
 
 def test_a_folder_of_parquet_files(client, rows, tmp_path):

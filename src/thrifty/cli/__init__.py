@@ -12,6 +12,7 @@ import typer
 from thrifty import __version__
 from thrifty.cli import (
     ask,
+    bench,
     costs,
     demo,
     evaluate,
@@ -48,6 +49,7 @@ app.command()(replay.replay)
 app.command()(reference.reference)
 app.command()(serve.serve)
 app.command()(demo.demo)
+app.command()(bench.bench)
 app.command()(warmup.warmup)
 
 

@@ -41,6 +41,8 @@ def search_on_cluster(
     methods: list[str] | None,
     *,
     target: str,
+    qid: str | None,
+    group: str | None,
     costs: Path | None,
     drop: Sequence[str],
     task: str | None,
@@ -49,24 +51,30 @@ def search_on_cluster(
 ) -> Found:
     """Search for a model of a folder; print warnings as notes."""
     with ParquetFolder(data) as table:
-        table.refuse_unknown(target=target, drop=drop)
-        refuse_two_roles(target, None, drop, None)
-        others = {target, *drop}
+        table.refuse_unknown(target=target, qid=qid, drop=drop, group=group)
+        refuse_two_roles(target, qid, drop, group)
+        others = {target, *drop} | {each for each in (qid, group) if each}
         refuse_unknown_kinds(table, kinds, others)
         if not (columns := [name for name in table.names if name not in others]):
             raise ValueError(f"{table.place}: no column is left apart from the target. Pass a table with features.")
+        task = "ranking" if task is None and qid is not None else task
         prices = costs and read_prices(costs, columns, others, table.place)
         search = BudgetSearchCV(methods or None, costs=prices, task=task, kinds=kinds, verbose=True, **options)
-        with cluster(scheduler), warnings_as_notes(), _files_named(table.files):
-            search.fit(*far_frame(table, columns, target, task))
+        with cluster(scheduler), warnings_as_notes(), _named(table, target):
+            groups = {option: name for option, name in (("qid", qid), ("group", group)) if name}
+            rows = far_frame(table, columns, target, task, groups)
+            search.fit(rows[columns], rows[target], qid=qid and rows[qid], groups=group and rows[group])
     reports = search.best_estimator_.encoder_.report_ if search.refit else []
     return Found(search, reports, [None] * (search.max_rows or 0))
 
 
 @contextmanager
-def _files_named(files: Sequence[Path]) -> Iterator[None]:
-    """Name files in errors: partitions are files."""
+def _named(table: ParquetFolder, target: str) -> Iterator[None]:
+    """Name files in errors: partitions are files, and rows without a target are left out."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        raise ValueError(re.sub(r"\bpartition (\d+)", lambda found: str(files[int(found[1])]), str(error))) from error
+        text = re.sub(r"\bpartition (\d+)", lambda found: str(table.files[int(found[1])]), str(error))
+        if "X has no rows" in text:
+            text = f"{table.place}: no row has a value in {target!r}. Pass rows to learn from."
+        raise ValueError(text) from error

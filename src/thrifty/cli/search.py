@@ -41,6 +41,10 @@ TimeLimit = Annotated[
 KeepBest = Annotated[
     bool, typer.Option("--keep-best", help="Ctrl-C during the search ends it with the best so far, and saves that.")
 ]
+Mix = Annotated[
+    bool,
+    typer.Option("--mix", help="Allow a mixture: some rows get a model that is too expensive for all rows."),
+]
 Group = Annotated[
     str | None, typer.Option(help="A column whose rows are held out together if equal, such as a patient; no feature.")
 ]
@@ -103,9 +107,10 @@ def run_search(
 
     kinds = kinds_from(numeric or [], category or [])
     if (where := scheduler_of(data, scheduler)) != NONE:
-        refuse_unsupported(qid=qid, group=group, error_costs=error_costs, class_weight=class_weight, strict=strict)
-        roles: dict[str, Any] = {"target": target, "costs": costs, "drop": drop or [], "task": task, "kinds": kinds}
-        return search_on_cluster(data, where, methods, **roles, **options)
+        refuse_unsupported(error_costs=error_costs, strict=strict)
+        roles: dict[str, Any] = {"target": target, "qid": qid, "group": group, "drop": drop or [], "kinds": kinds}
+        terms: dict[str, Any] = {"costs": costs, "task": task, "class_weight": class_weight}
+        return search_on_cluster(data, where, methods, **roles, **terms, **options)
     from thrifty.cli.column_notes import settled
     from thrifty.cli.price_list import read_prices
     from thrifty.cli.terminal import warnings_as_notes

@@ -11,7 +11,7 @@ This is the only package that imports Dask. Estimators call it if X is a Dask co
 from thrifty.distributed import sizes as sizes  # workers import this package, and then know the sizes of blocks
 from thrifty.distributed.partitions import Partitions
 from thrifty.distributed.predictions import LazyAcquisition, acquired, probabilities
-from thrifty.distributed.sampled_rows import encoded, mean_spend, sampled
+from thrifty.distributed.sampled_rows import class_weighted, encoded, mean_spend, queries_are_divided, sampled
 from thrifty.distributed.training_rows import FITTED, cannot_fit, located
 
 __all__ = [
@@ -20,9 +20,11 @@ __all__ = [
     "Partitions",
     "acquired",
     "cannot_fit",
+    "class_weighted",
     "encoded",
     "located",
     "mean_spend",
     "probabilities",
+    "queries_are_divided",
     "sampled",
 ]

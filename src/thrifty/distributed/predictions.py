@@ -4,14 +4,21 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from dask import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from thrifty.distributed.collections import column_parts, is_frame, refuse_other_tables, table_parts
+from thrifty.distributed.collections import (
+    as_array,
+    column_parts,
+    has_unknown_categories,
+    is_frame,
+    n_parts,
+    refuse_other_tables,
+    table_parts,
+)
 from thrifty.kernels.threads import on_one_thread
 
 N_SAMPLE = 2  # rows of a made-up table whose predictions tell shapes and types
@@ -85,7 +92,7 @@ class LazyAcquisition:
         owner = type(model).__name__
         self.cost_model, self._model, self._X = model.cost_model_, model, X
         self._sample = _acquire(model, None, _made_up(X), cap if np.ndim(cap) == 0 else None, None)
-        caps = column_parts(cap, X, "cap", owner) if np.ndim(cap) else [cap] * _n_parts(X)
+        caps = column_parts(cap, X, "cap", owner) if np.ndim(cap) else [cap] * n_parts(X)
         columns = zip(table_parts(X), caps, column_parts(qid, X, "qid", owner), strict=True)
         shared, run = delayed(model, pure=True), delayed(_acquire, pure=False)
         self._rows = table_parts(X)
@@ -143,28 +150,24 @@ class LazyAcquisition:
         sample = read(self._sample)
         if is_frame(self._X):
             names = name if sample.ndim == 1 else self._model.classes_ if columns is None else columns
-            meta = _framed(sample, self._X._meta.index[:0], names)
+            meta = _without_rows(sample, self._X._meta.index[:0], names)
             framed, pairs = delayed(_read_frame), zip(self._parts, self._rows, strict=True)
-            parts = [framed(read, *each, names, sample[:0]) for each in pairs]
-            return dd.from_delayed(parts, meta=meta, divisions=self._X.divisions, verify_meta=False)
-        lengths = self._X.chunks[0]
-        parts = [
-            da.from_delayed(delayed(_read)(read, part, sample[:0]), (length, *sample.shape[1:]), dtype=sample.dtype)
-            for part, length in zip(self._parts, lengths, strict=True)
-        ]
-        return da.concatenate(parts, allow_unknown_chunksizes=True)
+            parts = [framed(read, *each, meta, sample[:0]) for each in pairs]
+            return dd.from_delayed(parts, meta=meta, divisions=self._X.divisions)
+        read_part = delayed(_read)
+        return as_array([read_part(read, part, sample[:0]) for part in self._parts], sample, self._X.chunks[0])
 
     def __repr__(self) -> str:
-        return f"LazyAcquisition({_n_parts(self._X)} partitions)"
-
-
-def _n_parts(X: Any) -> int:
-    return X.npartitions if is_frame(X) else len(X.chunks[0])
+        return f"LazyAcquisition({n_parts(self._X)} partitions)"
 
 
 def _made_up(X: Any) -> Any:
-    """Return a table of a few rows with the columns and types of X."""
-    return X._meta_nonempty if is_frame(X) else np.ones((N_SAMPLE, X.shape[1]), X.dtype)
+    """Return a table of a few rows with the columns and types of X; categories that are not known are missing."""
+    if not is_frame(X):
+        return np.ones((N_SAMPLE, X.shape[1]), X.dtype)
+    rows = X._meta_nonempty
+    unknown = [name for name, dtype in zip(rows.columns, rows.dtypes, strict=True) if has_unknown_categories(dtype)]
+    return rows.assign(**dict.fromkeys(unknown, pd.Categorical([np.nan] * len(rows), categories=[0.0])))
 
 
 def _acquire(model: Any, position: int | None, X: Any, cap: Any, qid: Any) -> Any:
@@ -188,13 +191,16 @@ def _read(read: Callable[[Any], np.ndarray], acquisition: Any, empty: np.ndarray
     return empty if acquisition is None else read(acquisition)
 
 
-def _read_frame(read: Callable[[Any], np.ndarray], acquisition: Any, rows: Any, names: Any, empty: np.ndarray) -> Any:
-    return _framed(_read(read, acquisition, empty), rows.index, names)
+def _read_frame(read: Callable[[Any], np.ndarray], acquisition: Any, rows: Any, meta: Any, empty: np.ndarray) -> Any:
+    """Return what a function reads from an acquisition, with the index of the rows, and the type and names of meta."""
+    values = _read(read, acquisition, empty)
+    if meta.ndim == 1:
+        return pd.Series(values, index=rows.index, name=meta.name, dtype=meta.dtype)
+    return pd.DataFrame(values, index=rows.index, columns=meta.columns)
 
 
-def _framed(values: np.ndarray, index: Any, names: Any) -> Any:
-    """Return values as a Series of that name, or as a DataFrame with those columns."""
-    values = values[: len(index)]
+def _without_rows(values: np.ndarray, index: Any, names: Any) -> Any:
+    """Return no rows of a Series of that name, or of a DataFrame with those columns, with the type of values."""
     if values.ndim == 1:
-        return pd.Series(values, index=index, name=names)
-    return pd.DataFrame(values, index=index, columns=names)
+        return pd.Series(values, name=names)[:0].set_axis(index)
+    return pd.DataFrame(values[:0], index=index, columns=names)

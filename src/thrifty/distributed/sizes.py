@@ -9,11 +9,12 @@ from dask.sizeof import sizeof
 def register_blocks() -> None:
     """Register the classes of blocks when Dask asks for the size of the first object of this package."""
     from thrifty.models.boosting.coded_rows import CodedBlock
+    from thrifty.models.expected_cost.row_blocks import TrainingRows
     from thrifty.models.growing.losses import Loss
     from thrifty.models.least_squares.node_rows import RowBlock
     from thrifty.models.rows import Rows
 
-    sizeof.register((Rows, RowBlock, CodedBlock, Loss), size_of_block)
+    sizeof.register((Rows, RowBlock, CodedBlock, Loss, TrainingRows), size_of_block)
 
 
 def size_of_block(block: Any) -> int:

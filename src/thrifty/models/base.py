@@ -6,7 +6,7 @@ A subclass provides two drivers of one fitted model, which must agree on every r
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -20,7 +20,15 @@ from thrifty.models.derived import Derivation
 from thrifty.models.homes import Here, Home, collections, is_collection
 from thrifty.models.magnitudes import refuse_extreme
 from thrifty.models.outline import Columns, Outline
-from thrifty.models.rows import Encoder, NumberEncoder, Rows, as_counts, checked_queries, largest_target
+from thrifty.models.rows import (
+    Encoder,
+    NumberEncoder,
+    Rows,
+    as_counts,
+    checked_queries,
+    largest_target,
+    refuse_missing_targets,
+)
 from thrifty.models.session import Feature, Session
 from thrifty.models.soundness import require
 from thrifty.models.training_record import Training
@@ -78,6 +86,8 @@ class BudgetedEstimator(BaseEstimator, ABC):
     n_features_in_: int
     _accepts_sparse = False
     _follows_device = False  # whether a fit computes where X is, for arrays on a device
+    _reads_columns = False  # whether a fit reads X only once, so that the columns of a partition may stay as they are
+    _depends_on_position = False  # whether the position of a row in a batch decides how it is answered
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -187,6 +197,20 @@ class BudgetedEstimator(BaseEstimator, ABC):
             raise ValueError(f"{type(self).__name__}: cap is {cap!r}; a session serves one row, so pass one number.")
         return self._start(float(self._row_caps(cap, 1)[0]))
 
+    def for_positions(self, positions: Any) -> Self:
+        """Return the model for rows at given positions. Only mixtures of models look at the position of a row.
+
+        Parameters
+        ----------
+        positions : array-like of int, shape (n,)
+            One for each row that will be passed, such as the numbers of rows in a table of which this is a part.
+
+        Returns
+        -------
+        BudgetedEstimator
+        """
+        return self
+
     def outline(self, exits: Any = None) -> Outline:
         """Describe the fitted model: what it buys, where rows go, and what that costs.
 
@@ -258,6 +282,10 @@ class BudgetedEstimator(BaseEstimator, ABC):
 
     def _checked_to_fit(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Check features and targets in the memory of this process."""
+        owner = type(self).__name__
+        if (labels := np.asarray(y)).dtype.kind in "OU" and labels.ndim == 1:
+            # scikit-learn cannot sort None, and NumPy makes the text "nan" of NaN in a list of texts.
+            refuse_missing_targets(np.array(y, dtype=object) if isinstance(y, list | tuple) else labels, owner)
         return validate_data(
             self,
             X,

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 
 from thrifty.arrays import is_device_array, taken
 from thrifty.models.parameters import is_number
-
-if TYPE_CHECKING:
-    from thrifty.models.homes import Home
 
 Encoder = Callable[[np.ndarray], np.ndarray]  # turns y into columns of numbers (n, n_targets)
 LARGEST_TARGET, SMALLEST_TARGET = 1e100, 1e-100  # squares of targets and their sums are then finite and not 0
@@ -88,11 +86,17 @@ def class_weighted(rows: Rows, class_weight: Any) -> Rows:
     if class_weight is None:
         return rows
     classes, code, count = np.unique(rows.y, return_inverse=True, return_counts=True)
-    if isinstance(class_weight, Mapping):
-        of_class = np.array([float(class_weight.get(each, 1.0)) for each in classes.tolist()])
-    else:
-        of_class = len(rows) / (len(classes) * count)
+    weights = weights_of_classes(dict(zip(classes.tolist(), count.tolist(), strict=True)), class_weight)
+    of_class = np.array(list(weights.values()))
     return replace(rows, weight=of_class[code] if rows.weight is None else rows.weight * of_class[code])
+
+
+def weights_of_classes(counts: Mapping[Any, int], class_weight: Any) -> dict[Any, float]:
+    """Return the weight of each class, given how many rows it has; see `class_weighted`."""
+    if isinstance(class_weight, Mapping):
+        return {each: float(class_weight.get(each, 1.0)) for each in counts}
+    n_rows = sum(counts.values())
+    return {each: n_rows / (len(counts) * count) for each, count in counts.items()}
 
 
 def refuse_bad_class_weight(class_weight: Any, y: np.ndarray, owner: str) -> None:
@@ -129,10 +133,21 @@ def checked_queries(qid: Any, n_rows: int, owner: str) -> np.ndarray | None:
     return queries
 
 
-def refuse_divided_queries(rows: Home[Rows], owner: str) -> None:
-    """Raise ValueError if a query has rows in several partitions; the message begins with `owner`."""
+def refuse_missing_targets(y: np.ndarray, owner: str) -> None:
+    """Raise ValueError if a target is None, NaN or another missing value; the message begins with `owner`."""
+    if (missing := np.flatnonzero(pd.isna(y))).size:
+        raise ValueError(
+            f"{owner}: y is missing in {missing.size} of {len(y)} rows, first in row {missing[0]}. Drop these rows."
+        )
+
+
+def refuse_divided_queries(distinct: Sequence[np.ndarray], owner: str) -> None:
+    """Raise ValueError if a query is in several partitions, given the distinct queries of each.
+
+    The message begins with `owner`.
+    """
     partition_of: dict[Any, int] = {}
-    for partition, queries in enumerate(rows.collect(distinct_queries)):
+    for partition, queries in enumerate(distinct):
         for query in queries.tolist():
             if (other := partition_of.setdefault(query, partition)) != partition:
                 raise ValueError(

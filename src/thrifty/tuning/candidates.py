@@ -1,6 +1,7 @@
 """The candidates of a search: names of methods, estimators, or estimators with grids, all turned into sweeps."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,11 +26,14 @@ class Candidate(NamedTuple):
         An estimator, or the name of a method.
     grid : dict or list of dict
         Parameters to try, as for scikit-learn's ``ParameterGrid``. Methods bring their own.
+    fixed : dict
+        Parameters that all settings of a method get.
     """
 
     label: str
     estimator: Any
     grid: Any
+    fixed: Mapping[str, Any] = MappingProxyType({})
 
 
 def candidates_of(given: Any) -> list[Candidate] | None:
@@ -80,14 +84,16 @@ def sweeps(
     """
     if candidates is None:
         candidates = [Candidate(name, name, {}) for name in usual(problem)]
-    listed = [_grid_sweep(label, each, grid) for label, each, grid in candidates if not isinstance(each, str)]
+    listed = [_grid_sweep(*each[:3]) for each in candidates if not isinstance(each.estimator, str)]
     named = [
-        _method_sweep(label, each, problem, random_state) for label, each, _ in candidates if isinstance(each, str)
+        _method_sweep(each.label, each.estimator, each.fixed, problem, random_state)
+        for each in candidates
+        if isinstance(each.estimator, str)
     ]
     return listed, named
 
 
-def _method_sweep(label: str, name: str, problem: Problem, random_state: Any) -> Sweep:
+def _method_sweep(label: str, name: str, fixed: Mapping[str, Any], problem: Problem, random_state: Any) -> Sweep:
     method, task = METHODS[name], problem.task
     estimator = method.estimator(task)
     if estimator is None:
@@ -100,7 +106,7 @@ def _method_sweep(label: str, name: str, problem: Problem, random_state: Any) ->
     return Sweep(
         label,
         estimator,
-        tuple(method.sweep(estimator, problem)),
+        tuple({**fixed, **setting} for setting in method.sweep(estimator, problem)),
         method.max_rows(problem),
         method.is_slow,
         method.scout_seconds(problem),

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from thrifty.costs import CostModel
 from thrifty.costs.error_costs import ErrorCosts
+from thrifty.models.homes import collections, is_collection
 from thrifty.models.rows import Rows, class_weighted
 from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.preparation import prepared
@@ -101,7 +102,7 @@ class Problem:
     error_costs : ErrorCosts or None
         What mistakes cost.
     class_weight : dict, "balanced" or None
-        Weights of the classes in fits.
+        Weights of the classes in fits. For rows on workers it is a dict of all classes.
     """
 
     rows: Rows
@@ -126,6 +127,8 @@ class Problem:
     @property
     def fit_weight(self) -> Any:
         """The weights of the rows in fits, those of their classes included; None if all are 1."""
+        if is_collection(self.rows.X) and self.class_weight is not None:
+            return collections().class_weighted(self.rows, self.class_weight)
         return class_weighted(self.rows, self.class_weight).weight
 
     @cached_property

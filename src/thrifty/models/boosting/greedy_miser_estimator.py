@@ -21,7 +21,7 @@ from thrifty.models.held_out import given_rows, hold_out
 from thrifty.models.homes import Here, is_collection
 from thrifty.models.parameters import ascending_cost_weights, is_flag, is_number, is_whole
 from thrifty.models.progress import progress
-from thrifty.models.rows import refuse_divided_queries
+from thrifty.models.rows import distinct_queries, refuse_divided_queries
 from thrifty.stored import Array, MappingOf, Whole, stored
 
 
@@ -35,6 +35,7 @@ class GreedyMiserEstimator(ForestEstimator):
     """Base of the Greedy Miser estimators. A subclass provides the loss and documents the parameters."""
 
     _choices: ClassVar[dict[str, tuple[str, ...]]] = {"charge": tuple(PAYMENTS)}  # the values of text parameters
+    _reads_columns = True  # to code them
 
     def __init__(
         self,
@@ -225,7 +226,7 @@ def _prepare_blocks(
     if validation is not None and any(map(is_collection, validation)):
         raise TypeError(f"{owner}: validation holds a Dask collection; expected arrays. Pass X.compute(), y.compute().")
     rows = estimator._located(X, y, sample_weight, qid)
-    refuse_divided_queries(rows, owner)
+    refuse_divided_queries(rows.collect(distinct_queries), owner)
     estimator._encoder(rows)
     return code_rows(estimator, rows, None if validation is None else given_rows(estimator, validation))
 

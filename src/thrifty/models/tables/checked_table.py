@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.utils.validation import _check_sample_weight, _num_samples, column_or_1d, validate_data
 
 from thrifty.costs import CostModel
 from thrifty.models.homes import collections, is_collection
-from thrifty.models.rows import Rows, checked_queries
+from thrifty.models.rows import Rows, checked_queries, refuse_missing_targets
 from thrifty.models.tables.columns import column_names, is_frame
 
 
@@ -67,10 +66,7 @@ def _checked_target(owner: str, y: Any, n_rows: int) -> np.ndarray:
     target = column_or_1d(y, warn=True)
     if len(target) != n_rows:
         raise ValueError(f"{owner}: y has shape {target.shape} for {n_rows} rows. Pass one entry per row.")
-    if (missing := np.flatnonzero(pd.isna(target))).size:
-        raise ValueError(
-            f"{owner}: y is missing in {missing.size} of {n_rows} rows, first in row {missing[0]}. Drop these rows."
-        )
+    refuse_missing_targets(target, owner)
     return target
 
 

@@ -1,0 +1,112 @@
+"""The framework of the suite: keys, the file of results, the runner, verdicts and the page."""
+
+from functools import partial
+
+import pytest
+
+from thrifty.bench.claims import Claim, Verdict
+from thrifty.bench.reports.page import picture, table
+from thrifty.bench.results import Result, Results
+from thrifty.bench.runner import compute
+from thrifty.bench.runs import Key, Run
+from thrifty.bench.suite import parts
+from thrifty.exceptions import DatasetNotFoundError
+
+
+def double(number):
+    return {"double": 2 * number}
+
+
+def raise_error(error):
+    raise error
+
+
+def run(setting, measure, seed=0):
+    return Run(Key("part", seed, setting), measure, {"size": 3})
+
+
+def spin():
+    while True:
+        sum(range(1000))
+
+
+def test_results_are_appended_and_read_again(tmp_path):
+    path = tmp_path / "folder" / "results.jsonl"
+    compute([run("a", partial(double, 3)), run("b", partial(double, 4))], Results(path))
+    found = Results(path).of("part")
+    assert [each.values for each in found] == [{"double": 6}, {"double": 8}]
+    assert found[0].settings == {"size": 3}
+    assert "numpy" in found[0].versions
+    assert set(found[0].machine) == {"processor", "cores", "system"}
+
+
+def test_a_later_call_computes_only_what_is_missing(tmp_path):
+    path, calls = tmp_path / "results.jsonl", []
+    compute([run("a", lambda: double(3))], Results(path))
+    compute([run("a", lambda: calls.append("a")), run("b", lambda: calls.append("b") or {})], Results(path))
+    assert calls == ["b"]
+
+
+def test_errors_are_recorded_and_tried_again(tmp_path):
+    results = Results(tmp_path / "results.jsonl")
+    compute([run("a", partial(raise_error, ValueError("wrong")))], results)
+    assert results[Key("part", 0, "a")].error == "ValueError: wrong"
+    assert results.of("part") == []
+    compute([run("a", partial(double, 1))], results)
+    assert results[Key("part", 0, "a")].values == {"double": 2}
+
+
+@pytest.mark.parametrize("error", [DatasetNotFoundError("no data"), ImportError("no package")])
+def test_missing_data_and_packages_are_left_out_of_the_file(tmp_path, error):
+    results = Results(tmp_path / "results.jsonl")
+    compute([run("a", partial(raise_error, error))], results)
+    assert len(results) == 0
+    assert results.left_out == {Key("part", 0, "a"): f"left out: {error}"}
+
+
+def test_a_run_ends_at_its_limit_and_is_not_tried_again():
+    results, calls = Results(), []
+    compute([run("a", spin)], results, limit=0.2)
+    assert results[Key("part", 0, "a")].error == "given up after 0.2 s of CPU time"
+    compute([run("a", lambda: calls.append("a"))], results)
+    assert calls == []
+
+
+def test_runs_in_other_processes_give_the_same(tmp_path):
+    runs = [run(f"{k}", partial(double, k), seed) for seed in range(2) for k in range(3)]
+    alone, several = Results(), Results(tmp_path / "results.jsonl")
+    compute(runs, alone)
+    compute(runs, several, jobs=2)
+    assert {each.key: each.values for each in several} == {each.key: each.values for each in alone}
+
+
+def test_full_results_count_where_both_are_there():
+    results = Results()
+    results.append(Result(Key("part", 0, "a", full=False), {"score": 1}))
+    results.append(Result(Key("part", 0, "a", full=True), {"score": 2}))
+    assert [each.values["score"] for each in results.of("part")] == [2]
+    assert [each.values["score"] for each in results.of("part", full=False)] == [1]
+
+
+def test_a_line_that_is_no_result_is_refused(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"name": "part"}\n')
+    with pytest.raises(ValueError, match=r"results.jsonl, line 1: this is not a result"):
+        Results(path)
+
+
+def test_a_verdict_has_one_of_four_outcomes():
+    with pytest.raises(ValueError, match="outcome is 'good'; expected one of reproduced, not reproduced, better"):
+        Verdict(Claim("paper", "Fig. 1", "text"), "good", "sentence")
+
+
+def test_unknown_parts_are_refused():
+    with pytest.raises(ValueError, match="--only is 'nothing'; expected some of"):
+        parts(["nothing"])
+
+
+def test_cells_and_alternative_text_are_escaped():
+    from matplotlib.figure import Figure
+
+    assert "<td>a &lt; b</td>" in table(["x"], [["a < b"]], "cells")
+    assert 'alt="&quot;a&quot;"' in picture(Figure(), '"a"')
