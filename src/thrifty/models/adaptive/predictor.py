@@ -20,7 +20,7 @@ from thrifty.models.growing.binning import Codes
 NO_FOLD = -1
 LEAST_ADVANTAGE = 0.01  # of one start over the other, as a share of the held-out loss
 FEW_ROWS = 2_000  # with fewer rows boosting starts from a linear model unless a constant is clearly better
-TOLERATED_LOSS = 2.0  # divided by the number of rows: a share of the held-out loss that is not worth more rounds
+TOLERATED_LOSS = 4.0  # divided by the number of rows: a share of the held-out loss that is not worth more rounds
 MORE_ROUNDS = 1.1  # all rows are more than those of a fold, so the final predictor gets a few more rounds
 
 
