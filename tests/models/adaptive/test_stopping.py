@@ -1,5 +1,7 @@
 """When to stop: backward induction over walks, against the reference."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,8 @@ from models.adaptive.problems import FAST, training_rows
 from reference.adaptive import backward_induction, one_step_stops
 from thrifty import ThriftyClassifier
 from thrifty.models.adaptive.simulation import Walks
-from thrifty.models.adaptive.stopping import default_cost_weights, fit_stops, stops_of, with_rule
+from thrifty.models.adaptive.stopping import default_cost_weights, fit_stops, losses_under_final, stops_of, with_rule
+from thrifty.models.adaptive.training_rows import Objective
 
 N_STAGES = 3
 WEIGHTS = np.array([1.0, 0.3, 0.1, 0.02, 0.0])
@@ -44,7 +47,8 @@ def test_without_splits_the_advantages_are_the_means_of_other_folds():
         means = [np.average(np.array(labels)[rows.fold != k], weights=rows.weight[rows.fold != k]) for k in range(3)]
         return [means[k] for k in rows.fold]
 
-    loss = losses(rows, walks)
+    under_final = (walks.scores[:, :, 0] - walks.scores[:, -1:, 0]) ** 2 / 2
+    loss = 0.5 * losses(rows, walks) + 0.5 * under_final  # because rows are few
     stages = []
     for column, weight in enumerate(WEIGHTS):
         stage, advantage = backward_induction(loss.tolist(), walks.spend.tolist(), weight, mean_of_others)
@@ -72,6 +76,21 @@ def test_stops_are_those_of_the_reference_given_the_advantages():
         np.testing.assert_allclose(stopped.outcome(column), [loss[at], walks.spend[at]])
         seen |= set(expected)
     assert seen == set(range(N_STAGES + 1))
+
+
+@pytest.mark.parametrize(("n_classes", "error_costs"), [(2, None), (3, None), (2, [[0.0, 1.0], [5.0, 0.0]])])
+def test_losses_under_the_final_prediction_are_means_over_classes(n_classes, error_costs):
+    random, n, n_scores = np.random.default_rng(2), 40, 1 if n_classes == 2 else n_classes
+    rows = training_rows(random.normal(size=(n, 2)), np.arange(n) % n_classes, n_classes=n_classes)
+    costs = None if error_costs is None else np.array(error_costs)
+    rows = replace(rows, objective=Objective(n_classes, costs))
+    scores = random.normal(size=(n, 4, n_scores))
+    walks = Walks(np.arange(n), scores, np.zeros((n, 4, 1)), np.zeros((n, 4)), np.ones((n, 2), dtype=int))
+    full = np.concatenate([np.zeros((n, 4, 1)), scores], axis=2) if n_classes == 2 else scores
+    p = np.exp(full) / np.exp(full).sum(axis=2, keepdims=True)
+    loss = -np.log(p) if costs is None else np.moveaxis(costs[:, (p @ costs).argmin(axis=2)], 0, 2)
+    expected = (p[:, -1:] * loss).sum(axis=2)
+    np.testing.assert_allclose(losses_under_final(rows, walks), expected)
 
 
 def test_between_two_cost_weights_advantages_are_interpolated():

@@ -7,7 +7,9 @@ With the loss L_t of answering before stage t and the spend C_t until then, a ro
 compared with answering now. From the last stage to the first, D_t is regressed on the state before stage t, for all
 cost weights at once, and a row goes on where the regression is positive. The regression of a fold is fitted on the
 other folds, so that the stops of later stages, on which D_t depends, are those of rows that were not fitted. At a cost
-weight of 0 rows never stop. Unlike a comparison with the next stage alone, this sees that a purchase may pay only
+weight of 0 rows never stop. With few rows, the losses in D_t are means of those for the target of the row and of those
+expected if targets are drawn from the final prediction, which was fitted on other rows: single targets vary too much.
+Unlike a comparison with the next stage alone, this sees that a purchase may pay only
 together with later ones (F. A. Longstaff, E. S. Schwartz, Valuing American options by simulation, Review of Financial
 Studies 14, 2001).
 """
@@ -15,6 +17,7 @@ Studies 14, 2001).
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import expit, softmax
 
 from thrifty.models.adaptive.boosting import Boosted, Plan, constant_tree
 from thrifty.models.adaptive.gains import fit_states, held_out_outputs, state_values
@@ -26,6 +29,7 @@ from thrifty.models.growing.limits import Limits
 PLAN = Plan(20, 0.2, Limits(3, None, 40.0, 20.0), max_features=0.7)
 SMALL_PLAN = Plan(10, 0.2, Limits(2, None, 40.0, 20.0), max_features=0.7)  # for fewer than FEW_ROWS rows
 FEW_ROWS = 2000
+SHARE_OF_FINAL = 0.5  # of the losses expected under the final prediction, with fewer rows
 N_WEIGHTS = 16  # positive cost weights
 LARGEST, RANGE = 1.5, 2000.0  # largest cost weight as a multiple of the best rate, and its ratio to the smallest
 
@@ -123,14 +127,18 @@ class Induction:
     ----------
     loss, spend : ndarray of shape (n, n_stages + 1)
         Of answering before each stage.
+    judged : ndarray of shape (n, n_stages + 1)
+        The losses that gains are computed with; with few rows they vary less than `loss`.
     """
 
     def __init__(self, rows: TrainingRows, walks: Walks, cost_weights: np.ndarray):
         self.loss, self.spend = walks.losses(rows), walks.spend
+        share = SHARE_OF_FINAL if len(walks.row) < FEW_ROWS else 0.0
+        self.judged = self.loss + share * (losses_under_final(rows, walks) - self.loss) if share else self.loss
         self._rows, self._walks, self._cost_weights = rows, walks, cost_weights
         self._weight, self._fold = rows.weight[walks.row], rows.fold[walks.row]
         self._plan = PLAN if len(walks.row) >= FEW_ROWS else SMALL_PLAN
-        later = (np.repeat(each[:, -1:], len(cost_weights), axis=1) for each in (self.loss, self.spend))
+        later = (np.repeat(each[:, -1:], len(cost_weights), axis=1) for each in (self.judged, self.spend))
         self._later_loss, self._later_spend = later
         described = walks.described[:, :-1].reshape(-1, walks.described.shape[2])
         self._bins = bins_of_states(described, rows.random) if len(described) else None
@@ -152,17 +160,33 @@ class Induction:
     def stop(self, stage: int, advantage: np.ndarray) -> None:
         """Let rows answer before a stage unless their advantage of going on (n, n_weights) is positive."""
         goes_on = (advantage > 0) | (self._cost_weights == 0)
-        self._later_loss = np.where(goes_on, self._later_loss, self.loss[:, stage, None])
+        self._later_loss = np.where(goes_on, self._later_loss, self.judged[:, stage, None])
         self._later_spend = np.where(goes_on, self._later_spend, self.spend[:, stage, None])
 
     def _gain(self, stage: int) -> np.ndarray:
-        now = self.loss[:, stage, None] + self._cost_weights * self.spend[:, stage, None]
+        now = self.judged[:, stage, None] + self._cost_weights * self.spend[:, stage, None]
         return now - (self._later_loss + self._cost_weights * self._later_spend)
 
     def _states(self, stage: int) -> States:
         assert self._bins is not None
         walks = self._walks
         return States.of(self._rows, walks.row, walks.bought(stage), walks.described[:, stage], self._bins)
+
+
+def losses_under_final(rows: TrainingRows, walks: Walks) -> np.ndarray:
+    """Return the losses (n, n_stages + 1) expected if targets are drawn from the final predictions of the walks.
+
+    The variance of the targets of a regression is left out, because it is the same at all stages.
+    """
+    final, scores, n_classes = walks.scores[:, -1], walks.scores, rows.objective.n_classes
+    if not n_classes:
+        return rows.objective.losses(scores, np.ascontiguousarray(final[:, 0]))
+    positive = expit(final)
+    share = np.hstack([1.0 - positive, positive]) if n_classes == 2 else softmax(final, axis=1)
+    expected = np.zeros(scores.shape[:2])
+    for k in range(n_classes):
+        expected += share[:, k, None] * rows.objective.losses(scores, np.full(len(scores), float(k)))
+    return expected
 
 
 def stops_of(rows: TrainingRows, walks: Walks, fitted: Stopped) -> Stopped:
