@@ -45,8 +45,9 @@ def to_bits(numbers: np.ndarray) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> from thrifty.models.expected_cost.rounding import to_bits
-    >>> to_bits(np.array([0.0, 1e9 / 3, -1.5])).tolist()
-    [0.0, 333333333.328125, -1.5]
+    >>> one, other = to_bits(np.array([0.1 + 0.2, 0.3])).tolist()
+    >>> 0.1 + 0.2 == 0.3, one == other, abs(one - 0.3) < 1e-10
+    (False, True, True)
     """
     fractions, exponents = np.frexp(numbers)
     return np.ldexp(np.rint(np.ldexp(fractions, BITS)), exponents - BITS)
