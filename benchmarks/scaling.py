@@ -121,7 +121,7 @@ class _Rounds:
 
     @contextmanager
     def counted(self, home: type) -> Iterator[None]:
-        name = "sum" if home is Here else "_submit"  # all other methods of these homes call it
+        name = "sum" if home is Here else "_calls"  # all other methods of these homes call it
         original = getattr(home, name)
 
         def counting(home: Any, *arguments: Any) -> Any:

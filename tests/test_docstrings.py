@@ -26,7 +26,7 @@ VALUES = {
     "Outline",
     "Result",
 }  # users do not make them
-WRAPPERS = {"BudgetSearchCV", "TableModel"}
+WRAPPERS = {"BudgetSearchCV", "MixtureClassifier", "MixtureRanker", "MixtureRegressor", "TableModel"}
 
 
 def sections(docstring):

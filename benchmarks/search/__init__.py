@@ -6,7 +6,8 @@
 Every run is a process of its own (`run.py`) and appends one JSON line per budget to a file in the temporary folder.
 Runs whose lines are there already are not repeated. A run that needs more CPU time than the limit is ended, and counts
 as one that did not end; it has no score. In the environment, THRIFTY_CPU_LIMIT changes the limit (seconds),
-THRIFTY_TABLES the tables and THRIFTY_SPLITS the number of splits.
+THRIFTY_TABLES the tables, THRIFTY_SPLITS the number of splits, and THRIFTY_MIX=1 lets this version mix two models.
+`summary.py` prints the table from such files.
 """
 
 import json
@@ -18,40 +19,31 @@ from itertools import product
 from pathlib import Path
 from tempfile import gettempdir
 
-import numpy as np
-
-from benchmarks.report import table
+from benchmarks.search.summary import read_results, summary
 
 TABLES = os.environ.get("THRIFTY_TABLES", "heart bupa pima thyroid spambase covtype mq2008").split()
 SEEDS, SHARES = range(int(os.environ.get("THRIFTY_SPLITS", 5))), (0.15, 0.4)  # shares of the cost of all columns
 CPU_LIMIT = int(os.environ.get("THRIFTY_CPU_LIMIT", 900))  # seconds for all budgets of a split
 HERE = Path(__file__).resolve().parents[2]
+THIS = "mixed" if os.environ.get("THRIFTY_MIX") else "this"
 
 
 def main() -> None:
     """Run what is missing, and compare."""
-    versions = {"this": HERE} | ({"other": Path(os.environ["THRIFTY_OTHER"])} if "THRIFTY_OTHER" in os.environ else {})
+    versions = {THIS: HERE} | ({"other": Path(os.environ["THRIFTY_OTHER"])} if "THRIFTY_OTHER" in os.environ else {})
     for seed, name in product(SEEDS, TABLES):
         for version, checkout in versions.items():
             _run(version, checkout, name, seed)
-    this, other = (_results(version) for version in ("this", "other"))
-    rows = [_row(name, this, other) for name in TABLES if any(key[0] == name for key in this)]
-    columns = ("", "ended", "other", "score", "other", "spend / budget", "other", "kept", "other", "CPU s", "other")
-    table("Search: means over splits and budgets; a third of the rows is held out", columns, rows)
+    this, other = (read_results(_path(version)) for version in (THIS, "other"))
+    print(*summary({key: line for key, line in this.items() if key[0] in TABLES}, other), sep="\n")
 
 
 def _path(version: str) -> Path:
     return Path(gettempdir(), f"thrifty_search_{version}.jsonl")
 
 
-def _results(version: str) -> dict[tuple[str, int, float], dict]:
-    lines = _path(version).read_text().splitlines() if _path(version).exists() else []
-    found = [json.loads(line) for line in lines]
-    return {(each["table"], each["seed"], round(each["share"], 6)): each for each in found}
-
-
 def _run(version: str, checkout: Path, name: str, seed: int) -> None:
-    missing = [share for share in SHARES if (name, seed, share) not in _results(version)]
+    missing = [share for share in SHARES if (name, seed, share) not in read_results(_path(version))]
     if not missing:
         return
     script = Path(__file__).with_name("run.py")
@@ -62,34 +54,5 @@ def _run(version: str, checkout: Path, name: str, seed: int) -> None:
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         with _path(version).open("a") as lines:
             for share in missing:
-                if (name, seed, share) not in _results(version):
+                if (name, seed, share) not in read_results(_path(version)):
                     print(json.dumps({"table": name, "seed": seed, "share": share, "limit": CPU_LIMIT}), file=lines)
-
-
-def _row(name: str, this: dict, other: dict) -> tuple:
-    keys = [key for key in this if key[0] == name and (not other or key in other)]
-    both = [key for key in keys if all("score" in results[key] for results in (this, other) if results)]
-    cells: list[str] = []
-    for results in (this, other):
-        ended = sum("score" in results[key] for key in keys if results)
-        cells.append(f"{ended} of {len(keys)}" if results else "")
-    for value, form in ((_score, "{:.3f}"), (_spend, "{:.2f}"), (_kept, "{:.0%}"), (_seconds, "{:.0f}")):
-        for results in (this, other):
-            cells.append(form.format(np.mean([value(results[key]) for key in both])) if results and both else "")
-    return (name, *cells)
-
-
-def _score(line: dict) -> float:
-    return line["score"]
-
-
-def _spend(line: dict) -> float:
-    return line["spend"]
-
-
-def _kept(line: dict) -> float:
-    return float(line["spend"] <= 1.0)
-
-
-def _seconds(line: dict) -> float:
-    return line["seconds"]

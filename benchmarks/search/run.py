@@ -3,10 +3,12 @@
     python benchmarks/search/run.py heart 0 900 0.15 0.4
 
 The third argument is a limit in seconds of CPU time, after which the process is ended. The run uses whichever version
-of thrifty is on the path, so that versions can be compared. The rows of a split are the same for every version.
+of thrifty is on the path, so that versions can be compared. The rows of a split are the same for every version. With
+THRIFTY_MIX=1 in the environment, two models may be mixed, in versions that can do so.
 """
 
 import json
+import os
 import resource
 import sys
 import warnings
@@ -51,6 +53,28 @@ def split(name: str, seed: int) -> tuple[Any, np.ndarray, np.ndarray, Any]:
     return data, rows[train], rows[test], qid
 
 
+def options() -> dict[str, Any]:
+    """Return the options of the search that only some versions have."""
+    can_mix = "mix" in BudgetSearchCV().get_params()
+    return {"mix": True} if can_mix and os.environ.get("THRIFTY_MIX") else {}
+
+
+def rise(search: Any, budget: float) -> float | None:
+    """Return by how much the frontier rises at the budget above the chosen point; None if the version cannot tell."""
+    try:
+        from thrifty.tuning.mixing import rise_at
+    except ImportError:
+        return None
+    return rise_at(search.frontier_, budget, search.best_index_)
+
+
+def note(search: Any) -> str:
+    """Return what the frontier says about the chosen point, such as how it was calibrated."""
+    chosen = getattr(search, "best_index_", None)
+    has_notes = "note" in getattr(search, "frontier_", ())
+    return str(search.frontier_.loc[chosen, "note"]) if has_notes and chosen is not None else ""
+
+
 def main(name: str, seed: int, shares: list[float]) -> None:
     """Search for each budget and print what was found."""
     data, train, test, qid = split(name, seed)
@@ -72,11 +96,15 @@ def main(name: str, seed: int, shares: list[float]) -> None:
             "method": promise.method,
             "parameters": promise.parameters,
             "promised_score": promise.score,
+            "promised_error": promise.score_error,
+            "rise": rise(search, budget),
             "promised_spend": promise.spend / budget,
             "bound": promise.spend_bound / budget,
             "seconds": round(seconds, 2),
             "wall": round(wall, 2),
             "n_points": n_points,
+            "mix": getattr(search, "mix", False),
+            "note": note(search),
             "n_train": len(train),
             "n_test": len(test),
         }
@@ -85,7 +113,8 @@ def main(name: str, seed: int, shares: list[float]) -> None:
     if hasattr(BudgetSearchCV, "at_budget"):
         for budget in budgets:
             start = process_time(), perf_counter()
-            search = BudgetSearchCV(budget=budget, costs=costs, random_state=seed).fit(X[train], y[train], **of_train)
+            search = BudgetSearchCV(budget=budget, costs=costs, random_state=seed, **options())
+            search.fit(X[train], y[train], **of_train)
             times = process_time() - start[0], perf_counter() - start[1]
             found(search.best_estimator_, search.promise_, *times, len(search.frontier_), budget)
         return

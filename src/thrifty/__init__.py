@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from thrifty.models.greedy.astc import ASTCRegressor as ASTCRegressor
     from thrifty.models.greedy.cost_weighted_l1 import CostWeightedL1Classifier as CostWeightedL1Classifier
     from thrifty.models.greedy.cost_weighted_l1 import CostWeightedL1Regressor as CostWeightedL1Regressor
+    from thrifty.models.mixtures.mixture import MixtureClassifier as MixtureClassifier
+    from thrifty.models.mixtures.mixture import MixtureRanker as MixtureRanker
+    from thrifty.models.mixtures.mixture import MixtureRegressor as MixtureRegressor
     from thrifty.models.outline import Outline as Outline
     from thrifty.models.policies.dynamic_regression import DynamicSelectionRegressor as DynamicSelectionRegressor
     from thrifty.models.policies.dynamic_selection import DynamicSelectionClassifier as DynamicSelectionClassifier
@@ -105,6 +108,7 @@ _HOMES = {
     "models.policies.oracle": ["forward_selection_oracle"],
     "models.policies.static_regression": ["StaticSelectionRegressor"],
     "models.policies.static_selection": ["StaticSelectionClassifier"],
+    "models.mixtures.mixture": ["MixtureClassifier", "MixtureRanker", "MixtureRegressor"],
     "models.outline": ["Outline"],
     "models.promise": ["Promise"],
     "models.session": ["Acquire", "Session", "Stop"],
@@ -176,6 +180,9 @@ __all__ = [
     "GreedyMiserRegressor",
     "Manifest",
     "MissingExtraError",
+    "MixtureClassifier",
+    "MixtureRanker",
+    "MixtureRegressor",
     "ModelFileError",
     "Outline",
     "Promise",

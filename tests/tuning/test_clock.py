@@ -13,6 +13,17 @@ def test_times_are_in_proportion_to_rows_and_known_batches_are_preferred():
     assert clock.refit("l1", "a") == 100.0
 
 
+def test_guesses_are_longer_on_a_slow_machine_and_unknown_methods_take_as_long_as_others():
+    clock = Clock(None, 1, 100)
+    clock.expect("first", 2.0, 1_000)
+    clock.expect("second", 3.0, 1_000)
+    clock.record("first", "a", 1_000, 5.0)
+    assert clock.predict("second", "a", 1_000) == 7.5
+    clock.record("quick", "a", 1_000, 1.0)
+    clock.record("medium", "a", 1_000, 2.0)
+    assert clock.predict("unknown", "a", 500) == 1.0
+
+
 def test_without_a_limit_everything_is_allowed():
     clock = Clock(None, 1, 10)
     clock.record("l1", "a", 1, 1e9)

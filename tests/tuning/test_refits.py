@@ -77,6 +77,18 @@ def test_a_point_that_would_buy_almost_nothing_is_the_last_resort(problem):
     assert found.acquire(problem.rows, None).spend.mean() <= budget
 
 
+def test_without_time_nothing_is_fitted_again(problem):
+    tree = Sweep("tree", ASTCClassifier(), ({"max_depth": 1, "node_budget": [300.0]},))
+    cheap = Sweep("cheap", TruncatedClassifier(), ({"cap": 4.0},))
+    late = Refits([(tree, 0), (cheap, 0)], problem, left=lambda: 0.0)
+    point, fitted = late.first_within([0, 1], 200.0)
+    assert point == 0  # the first fit is always made, and nothing else
+    assert fitted.acquire(problem.rows, None).spend.mean() > 200.0
+    assert late.notes[0].endswith(", and no time was left to change that")
+    point, fitted = Refits([(tree, 0), (cheap, 0)], problem).first_within([0, 1], 200.0)
+    assert fitted.acquire(problem.rows, None).spend.mean() <= 200.0
+
+
 def test_if_nothing_can_be_fitted_the_error_is_raised(problem):
     with pytest.raises(ValueError, match=r"no candidate could be fitted on all rows: .*max_depth is -1"):
         Refits([(Sweep("broken", ASTCClassifier(max_depth=-1), ({},)), 0)], problem).first_within([0], 5.0)

@@ -27,7 +27,7 @@ def ask(
     from thrifty.cli.trace_text import ending
     from thrifty.cli.traces import trace_row
 
-    loaded = LoadedModel.open(model, read_key(key_file))
+    loaded = LoadedModel.open(model, read_key(key_file)).for_row()
     loaded.model.session(cap)  # raises ValueError if the cap is not valid, before anything is printed
     out = console(stderr=json)
     out.print('Answer with a value, with "unavailable", or with ? for help.')

@@ -90,7 +90,7 @@ class ChunkPredictor:
 
     def _acquire(self, rows: Any, qid: Any) -> Acquisition:
         with rows_counted_by(lambda row: self.n_rows + row + 1, self.place):
-            return self.loaded.acquire(rows, self.cap, qid)
+            return self.loaded.acquire(rows, self.cap, qid, first=self.n_rows)
 
     def _tabulate(self, acquisition: Acquisition, qid: Any, nested: bool) -> pd.DataFrame:
         columns: dict[str, Any] = {"prediction": acquisition.prediction}

@@ -46,7 +46,8 @@ def explain(
         refuse_output("--png", png, formats=(".png",), inputs=(model, rows))
     loaded = LoadedModel.open(model, read_key(key_file))
     if row is not None:
-        print_trace(loaded, row_values(row, rows, loaded), cap, as_json=json)
+        one = loaded.for_row(int(row) - 1 if row.strip().isdigit() else None)
+        print_trace(one, row_values(row, rows, loaded), cap, as_json=json)
         return
     bought = None if rows is None else Purchases.of_table(loaded, rows, cap, target, qid)
     if png is not None and bought is not None:

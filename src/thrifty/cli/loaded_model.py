@@ -1,6 +1,6 @@
 """A model file as the commands use it: its columns with names and kinds, its prices, and its predictions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from thrifty.cli.tables.table_file import quoted
 from thrifty.costs.amounts import amount
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.base import BudgetedEstimator
+from thrifty.models.row_positions import drawn_position
 from thrifty.models.session import Feature
 from thrifty.models.tables.columns import columns_of
 from thrifty.models.tables.fields import CATEGORY, NUMBER, Field
@@ -34,6 +35,10 @@ class LoadedModel:
     def open(cls, path: Path, key: bytes | None = None) -> "LoadedModel":
         """Load a model file; with a key, it must be signed with this key."""
         return cls(*load_with_manifest(path, key=key))
+
+    def for_row(self, position: int | None = None) -> "LoadedModel":
+        """Return the model for a single row, such as that of a table at a position; by default one at random."""
+        return replace(self, model=self.model.for_positions([drawn_position() if position is None else position]))
 
     @cached_property
     def fields(self) -> dict[str, Field]:
@@ -96,9 +101,10 @@ class LoadedModel:
                 rows = rows.assign(**{str(each.column): rows.iloc[:, each.field].mask(unreadable)})
         return rows, odd
 
-    def acquire(self, rows: Any, cap: float | None = None, qid: Any = None) -> Acquisition:
-        """Acquire what rows from `select_columns` need, and predict them."""
-        return self.model.acquire(self.as_given(rows), cap, qid=qid)
+    def acquire(self, rows: Any, cap: float | None = None, qid: Any = None, *, first: int | None = None) -> Acquisition:
+        """Acquire what rows from `select_columns` need, and predict them; `first` is the position of the first one."""
+        model = self.model if first is None else self.model.for_positions(first + np.arange(len(rows)))
+        return model.acquire(self.as_given(rows), cap, qid=qid)
 
     def as_given(self, rows: Any) -> Any:
         """Return rows from `select_columns` as the model was fitted: with names or without."""

@@ -112,8 +112,9 @@ def facts(loaded: LoadedModel, outline: Outline) -> list[str]:
 
 
 def _first_step(loaded: LoadedModel, outline: Outline) -> str:
-    """Return what every row buys first, unless the outline has stages, which show it."""
-    step = loaded.model.session().next() if outline.stages is None else None
+    """Return what every row buys first, unless the outline has stages, which show it, or the first row differs."""
+    is_same = outline.stages is None and not loaded.model._depends_on_position
+    step = loaded.model.session().next() if is_same else None
     if not isinstance(step, Acquire) or not step.features:
         return ""
     return f" It begins with {', '.join(loaded.names[loaded.positions[feature]] for feature in step.features)}."

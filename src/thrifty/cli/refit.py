@@ -20,6 +20,9 @@ def refit(
         str | None, typer.Option(help="The column to predict; by default the one that the model was fitted to.")
     ] = None,
     qid: Annotated[str | None, typer.Option(help="The column with the query of each row, for ranking.")] = None,
+    mix: Annotated[
+        bool, typer.Option("--mix", help="Allow a mixture of two points, one of which is beyond the budget.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The new model file; by default MODEL-BUDGET.thrifty.")
     ] = None,
@@ -45,7 +48,7 @@ def refit(
     stored = StoredSearch.of(loaded.model, loaded.manifest.frontier, loaded.manifest.anchors)
     rows = _training_rows(data, loaded, target, qid)
     with warnings_as_notes():
-        found = stored.at_budget(rows, budget, cap)
+        found = stored.at_budget(rows, budget, cap, mix=mix)
     save(found, path, key=key, target=target or loaded.manifest.target)
     report = SearchReport.of_search(found)
     if json:

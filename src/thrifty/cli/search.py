@@ -41,6 +41,10 @@ TimeLimit = Annotated[
 KeepBest = Annotated[
     bool, typer.Option("--keep-best", help="Ctrl-C during the search ends it with the best so far, and saves that.")
 ]
+Mix = Annotated[
+    bool,
+    typer.Option("--mix", help="Allow a mixture: some rows get a model that is too expensive for all rows."),
+]
 Group = Annotated[
     str | None, typer.Option(help="A column whose rows are held out together if equal, such as a patient; no feature.")
 ]

@@ -4,22 +4,28 @@ Each block is the result of a task, and so is everything that is kept beside it.
 them was computed. If a worker is lost, Dask computes its blocks again on other workers, from the source of the data, so
 the source must be there as long as the fit runs. Tasks change nothing that exists, so they can run more than once.
 
-Sums are added on the workers, `FAN_IN` at a time, in the order of the blocks. At most `FEW` results travel to the
-client, which adds them. So the order of additions is the same in every run.
+What functions of blocks return comes straight from the workers that hold the blocks (`holders`), or from tasks if that
+fails. Either way, sums are added in groups of `FAN_IN` blocks, and groups of groups. So the order of additions is the
+same in every run.
 """
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
+from uuid import uuid4
 
+import dask
 import numpy as np
+from dask.utils import funcname
 
 from distributed import Client, Future
-from thrifty.kernels.threads import on_one_thread
+from thrifty.distributed.holders import Call, Holders, called_on_one_thread
 from thrifty.models.homes import Block, Home, Work, added, argument_of
 
-FAN_IN = 8  # results that a task adds
-FEW = 2  # results that the client adds, because one more task would take longer
+FAN_IN = 8  # results that are added together
+FEW = 2  # results of tasks that the client adds, because one more task would take longer
+MOST = 64  # results of a sum that the client receives; tasks add larger numbers of them on the workers
 
 
 class Partitions(Home[Block]):
@@ -27,23 +33,20 @@ class Partitions(Home[Block]):
 
     Parameters
     ----------
-    client : Client
-        Connection to the cluster.
-    places : list of tuple of str
-        The workers that had each block first. Work on a block goes there, so that nothing large travels; if these
-        workers are lost, it goes to others.
+    holders : Holders
+        The workers that hold the blocks. Work on a block goes there, so that nothing large travels; if a worker is
+        lost, it goes to others.
     *parts : list of Future
         The blocks, or, for things that lie side by side, the blocks of each of them.
     """
 
-    def __init__(self, client: Client, places: list[tuple[str, ...]], *parts: list[Future]):
-        self._client, self._places, self._parts = client, places, parts
+    def __init__(self, holders: Holders, *parts: list[Future]):
+        self._holders, self._client, self._parts = holders, holders.client, parts
 
     @classmethod
     def of(cls, client: Client, futures: list[Future]) -> "Partitions[Any]":
         """Return the home of the results of tasks that have ended."""
-        where = client.who_has(futures)
-        return cls(client, [tuple(where.get(future.key, ())) for future in futures], futures)
+        return cls(Holders.of(client, futures), futures)
 
     @property
     def n_blocks(self) -> int:
@@ -60,24 +63,27 @@ class Partitions(Home[Block]):
 
     def sum(self, work: Work, *arguments: Any) -> Any:
         """Return the sum over blocks of ``work(block, *arguments)``."""
-        futures = self._submit(work, arguments)
-        while len(futures) > FEW:
-            groups = [futures[k : k + FAN_IN] for k in range(0, len(futures), FAN_IN)]
-            futures = [self._client.submit(added, group, pure=False) for group in groups]
-        return added(self._client.gather(futures))
+        groups = _in_groups(list(range(self.n_blocks)))
+        asked = [[group] if self._holders.holder(*group) else [[k] for k in group] for group in groups]
+        results = self._ask(work, list(chain.from_iterable(asked)), arguments) if sum(map(len, asked)) <= MOST else None
+        if results is None:
+            return self._sum_of_tasks(work, arguments)
+        found = iter(results)
+        return _total([_total([next(found) for _ in each]) for each in asked])
 
     def collect(self, work: Work, *arguments: Any) -> list[Any]:
         """Return ``work(block, *arguments)`` of each block."""
-        return self._client.gather(self._submit(work, arguments))
+        results = self._ask(work, [[k] for k in range(self.n_blocks)], arguments)
+        return self._gathered(self._start(work, arguments)) if results is None else results
 
     def map(self, work: Work, *arguments: Any) -> "Partitions[Any]":
         """Return the home of ``work(block, *arguments)``."""
-        return Partitions(self._client, self._places, self._submit(work, arguments))
+        return Partitions(self._holders, self._start(work, arguments))
 
     def beside(self, other: Home[Any]) -> "Partitions[Any]":
         """Return the home of both blocks."""
         assert isinstance(other, Partitions)
-        return Partitions(self._client, self._places, *self._parts, *other._parts)
+        return Partitions(self._holders, *self._parts, *other._parts)
 
     def in_larger_blocks(self, join: Work, sizes: Sequence[int]) -> "Partitions[Block]":
         """Return as many blocks as the workers have threads, or fewer, of about the same number of rows each."""
@@ -91,31 +97,52 @@ class Partitions(Home[Block]):
         places: list[tuple[str, ...]] = []
         for group in np.unique(group_of):
             members = np.flatnonzero(group_of == group).tolist()
-            held = Counter(worker for k in members for worker in self._places[k])
+            held = Counter(worker for k in members for worker in self._holders.places[k])
             worker = max(slots, key=lambda each: held[each])
             slots.remove(worker)
             blocks = [parts[k] for k in members]
             futures.append(self._client.submit(join, *blocks, workers=[worker], allow_other_workers=True, pure=False))
             places.append((worker,))
-        return Partitions(self._client, places, futures)
+        return Partitions(Holders(self._client, places), futures)
 
-    def _submit(self, work: Work, arguments: tuple[Any, ...]) -> list[Future]:
-        """Start ``work`` on every block, and return the futures of its results."""
-        return [
-            self._client.submit(
-                _on_one_thread,
-                work,
-                *blocks,
-                *(argument_of(each, k) for each in arguments),
-                workers=self._places[k] or None,
-                allow_other_workers=bool(self._places[k]),
-                pure=False,
-            )
-            for k, blocks in enumerate(zip(*self._parts, strict=True))
-        ]
+    def _ask(self, work: Work, groups: list[list[int]], arguments: tuple[Any, ...]) -> list[Any] | None:
+        """Return the sum over each group of blocks, without tasks, or None."""
+        calls: list[Call] = [([str(block.key) for block in blocks], those) for blocks, those in self._calls(arguments)]
+        return self._holders.sums(work, groups, calls)
+
+    def _sum_of_tasks(self, work: Work, arguments: tuple[Any, ...]) -> Any:
+        """Return the sum over blocks, added on the workers as far as possible."""
+        futures = self._start(work, arguments)
+        while len(futures) > FEW:
+            futures = [self._client.submit(added, group, pure=False) for group in _in_groups(futures)]
+        return _total(self._gathered(futures))
+
+    def _gathered(self, futures: list[Future]) -> list[Any]:
+        """Return the results of tasks; the blocks may be on other workers than before."""
+        results = self._client.gather(futures)
+        self._holders.find(self._parts[0])
+        return results
+
+    def _start(self, work: Work, arguments: tuple[Any, ...]) -> list[Future]:
+        """Start a task on every block, with one message to the scheduler, and return the futures of the results."""
+        keys = [f"{funcname(work)}-{uuid4()}" for _ in range(self.n_blocks)]
+        workers = {key: [worker] if (worker := self._holders.holder(k)) else [] for k, key in enumerate(keys)}
+        calls = [[work, *blocks, *those] for blocks, those in self._calls(arguments)]
+        with dask.annotate(workers=workers.__getitem__, allow_other_workers=True):
+            return self._client.map(called_on_one_thread, *zip(*calls, strict=True), key=keys, pure=False)
+
+    def _calls(self, arguments: tuple[Any, ...]) -> list[tuple[tuple[Future, ...], list[Any]]]:
+        """Return what a function takes for each block."""
+        blocks = enumerate(zip(*self._parts, strict=True))
+        return [(those, [argument_of(each, k) for each in arguments]) for k, those in blocks]
 
 
-def _on_one_thread(work: Work, *arguments: Any) -> Any:
-    """Call a function on one thread, because each thread of a worker runs tasks of its own."""
-    with on_one_thread():
-        return work(*arguments)
+def _in_groups(items: list[Any]) -> list[list[Any]]:
+    return [items[k : k + FAN_IN] for k in range(0, len(items), FAN_IN)]
+
+
+def _total(results: list[Any]) -> Any:
+    """Return the sum of results, added in groups, and groups of groups."""
+    while len(results) > 1:
+        results = [added(group) for group in _in_groups(results)]
+    return results[0]

@@ -128,7 +128,8 @@ class PurchaseCounter:
         """Predict the rows that buy an offer without it; other rows do not read it, so they do not change."""
         index, rows = np.flatnonzero(affected), self._rows[-1]
         kept = rows.take(index)
-        made = self.model.acquire(without_columns(_rows_at(X, index), offer.columns), self.cap, qid=kept.qid)
+        model = self.model.for_positions(index)
+        made = model.acquire(without_columns(_rows_at(X, index), offer.columns), self.cap, qid=kept.qid)
         paid = made.spend - added_by(offer, made.acquired, self.model.cost_model_)
         counts.saved += float((kept.spend - paid).sum())
         changed = replace(kept, prediction=made.prediction, score=made.score, spend=made.spend, exit=made.exit)

@@ -35,10 +35,20 @@ class Leaves(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def partition(code, goes_left, rows, words, spare_rows, spare_words):
-    """Reorder rows and their words in place, rows that go left first, otherwise in the same order; return n_left.
+    """Reorder rows and their words in place, rows that go left first, otherwise in the same order; return n_left."""
+    n_left = write_sides(code, goes_left, rows, words, rows, words, spare_rows, spare_words)
+    n_right = rows.size - n_left
+    rows[n_left:] = spare_rows[:n_right]
+    words[n_left:] = spare_words[:n_right]
+    return n_left
 
-    Every row is written to both sides and counted on one of them. This avoids a branch, which the processor could not
-    predict.
+
+@njit(cache=True, nogil=True)
+def write_sides(code, goes_left, rows, words, left_rows, left_words, right_rows, right_words):
+    """Write the rows that go left, and those that go right, with their words, in the same order; return n_left.
+
+    The arrays for either side have room for all rows. Those for the left side may be `rows` and `words`. Every row is
+    written to both sides and counted on one of them. This avoids a branch, which the processor could not predict.
     """
     n_left, n_right = 0, 0
     for r in range(rows.size):
@@ -46,14 +56,12 @@ def partition(code, goes_left, rows, words, spare_rows, spare_words):
         left = goes_left[_U(code[_U(row)])]
         for m in range(words.shape[1]):
             word = words[_U(r), _U(m)]
-            words[_U(n_left), _U(m)] = word
-            spare_words[_U(n_right), _U(m)] = word
-        rows[_U(n_left)] = row
-        spare_rows[_U(n_right)] = row
+            left_words[_U(n_left), _U(m)] = word
+            right_words[_U(n_right), _U(m)] = word
+        left_rows[_U(n_left)] = row
+        right_rows[_U(n_right)] = row
         n_left += left
         n_right += 1 - left
-    rows[n_left:] = spare_rows[:n_right]
-    words[n_left:] = spare_words[:n_right]
     return n_left
 
 

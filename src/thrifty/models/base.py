@@ -6,7 +6,7 @@ A subclass provides two drivers of one fitted model, which must agree on every r
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -86,6 +86,8 @@ class BudgetedEstimator(BaseEstimator, ABC):
     n_features_in_: int
     _accepts_sparse = False
     _follows_device = False  # whether a fit computes where X is, for arrays on a device
+    _reads_columns = False  # whether a fit reads X only once, so that the columns of a partition may stay as they are
+    _depends_on_position = False  # whether the position of a row in a batch decides how it is answered
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -194,6 +196,20 @@ class BudgetedEstimator(BaseEstimator, ABC):
         if np.ndim(cap):
             raise ValueError(f"{type(self).__name__}: cap is {cap!r}; a session serves one row, so pass one number.")
         return self._start(float(self._row_caps(cap, 1)[0]))
+
+    def for_positions(self, positions: Any) -> Self:
+        """Return the model for rows at given positions. Only mixtures of models look at the position of a row.
+
+        Parameters
+        ----------
+        positions : array-like of int, shape (n,)
+            One for each row that will be passed, such as the numbers of rows in a table of which this is a part.
+
+        Returns
+        -------
+        BudgetedEstimator
+        """
+        return self
 
     def outline(self, exits: Any = None) -> Outline:
         """Describe the fitted model: what it buys, where rows go, and what that costs.

@@ -131,9 +131,14 @@ class BudgetedClassifier(ClassifierMixin, BudgetedEstimator):
 
     def _probabilities(self, score: np.ndarray) -> np.ndarray:
         """Return the probabilities (n, n_classes) that scores stand for."""
-        if score.ndim == 1:
-            return expit(score[:, None] * SIGNS)
-        return softmax(score, axis=1)
+        log_odds = self._log_odds(score)
+        if log_odds.ndim == 1:
+            return expit(log_odds[:, None] * SIGNS)
+        return softmax(log_odds, axis=1)
+
+    def _log_odds(self, score: np.ndarray) -> np.ndarray:
+        """Return scores as log-odds; those of most models are log-odds already."""
+        return score
 
     def _answer(self, score: np.ndarray) -> np.ndarray:
         winner = (score > 0).astype(int) if score.ndim == 1 else score.argmax(axis=1)

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from thrifty.exceptions import SourceError
 from thrifty.models.base import BudgetedEstimator
 from thrifty.models.parameters import is_number, is_whole
-from thrifty.models.session import Stop
+from thrifty.models.row_positions import position_of
+from thrifty.models.session import Session, Stop
 from thrifty.runtime.breaker import Breaker
 from thrifty.runtime.calls import Caller, Concurrency
 from thrifty.runtime.dispatch import Dispatcher
@@ -293,9 +294,13 @@ class Engine:
         for key in keys:
             _refuse_unhashable(key)
         return [
-            Row(key, self.model.session(limit), self._columns, self._charge_failures, self._redacted)
+            Row(key, self._session(key, limit), self._columns, self._charge_failures, self._redacted)
             for key, limit in zip(keys, caps, strict=True)
         ]
+
+    def _session(self, key: Any, cap: Any) -> Session:
+        """Return a session; a mixture of models answers a key always with the same one of them."""
+        return self.model.for_positions([position_of(key)]).session(cap)
 
     async def _advanced(
         self, rows: list[Row], waiting: list[int], results: dict[int, Result], began: float

@@ -16,6 +16,7 @@ from typing import Any
 from thrifty.costs.errors import format_value
 from thrifty.exceptions import SessionError, SourceError
 from thrifty.models.outline import Stage
+from thrifty.models.row_positions import position_of
 from thrifty.models.session import Acquire, Feature, Session
 from thrifty.runtime.sources.catalog import column_names, usable_columns
 from thrifty.runtime.trace import Result, plain
@@ -120,7 +121,7 @@ def replay(model: Any, results: Iterable[Result], cap: float | None = None) -> I
     names = column_names(model)
     for number, result in enumerate(results, start=1):
         _refuse_odd(result, number)
-        yield _replayed(model.session(cap), names, result)
+        yield _replayed(model.for_positions([position_of(result.key)]).session(cap), names, result)
 
 
 class Comparison:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.base import BudgetedEstimator
+from thrifty.models.row_positions import drawn_position
 from thrifty.models.tables.fields import EXPECTED, NUMBER, Field
 from thrifty.models.tables.reading import ReadTable
 from thrifty.models.tables.table_model import TableModel
@@ -24,9 +25,10 @@ def predict_rows(
     served: ServedModel, rows: Sequence[Values], cap: float | None, budget: float | None
 ) -> dict[str, Any]:
     """Predict rows; raise ValueError if a row has an unknown column, or lacks a value that the model asks for."""
-    model, limit = served.at(budget), served.limited(cap)
+    limit = served.limited(cap)
     if not rows:
         return {"predictions": [], "mean_spend": 0.0}
+    model = served.at(budget).for_positions(drawn_position() + np.arange(len(rows)))
     for number, row in enumerate(rows):
         _refuse_unknown(served, number, row)
     by_cell = model._takes_numbers and (len(rows) <= FEW or not isinstance(model, TableModel))

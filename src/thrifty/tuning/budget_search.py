@@ -11,6 +11,7 @@ survey.py             what was measured, fold by fold
 stages.py             the order of the work
 scouting.py           curves that are dropped
 refinement.py         new settings near the budget
+mixing.py             mixtures of two points
 clock.py              how long fits will take
 anchors.py            the constant answer for nothing, and all columns for every row
 frontier.py           the table of all points, and the bound on what they spend
@@ -128,6 +129,11 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     keep_best : bool, default=False
         Whether an interruption (Ctrl-C) while candidates are measured ends the search with the best so far. Otherwise
         it raises KeyboardInterrupt.
+    mix : bool, default=False
+        Whether two models may be mixed if the budget pays for the better one on some rows only. A fixed share of the
+        rows then gets the better model, whatever their values are: the rule looks at the position of a row in the batch
+        only, and a session draws, see `thrifty.models.mixtures`. The mixture is measured on the folds like any other
+        point. It needs a budget.
     verbose : bool or float, default=False
         Whether to show a progress bar; where standard error is no terminal, a line every 8 seconds, or as many seconds
         as this number.
@@ -206,6 +212,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         random_state: Any = 0,
         time_limit: float | None = None,
         keep_best: bool = False,
+        mix: bool = False,
         verbose: bool | float = False,
     ):
         self.estimators = estimators
@@ -225,6 +232,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
         self.time_limit = time_limit
         self.keep_best = keep_best
+        self.mix = mix
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None, groups: Any = None) -> Self:
@@ -341,7 +349,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         listed, named = sweeps(candidates, survey.folds.problem, self.random_state)
         show("the constant answer, and all columns", 0.0)
         self._anchor_scores = anchor_scores(survey.folds, self.scoring_, everything=survey.clock.limit is None)
-        stages = Stages(survey, self.budget, self.confidence, np.nan_to_num(self._anchor_scores[:, 0]))
+        constant = np.nan_to_num(self._anchor_scores[:, 0])
+        stages = Stages(survey, self.budget, self.confidence, constant, self.mix)
         survey.show = stages.shown_with_best(show, self.cost_model_.unit)
         stages.run(listed, named)
         if survey.clock.limit is not None and survey.clock.left > stages.reserve() + seconds_of_everything(survey):
@@ -361,7 +370,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         self._places = [(point.trial.batch, point.k) for point in survey.points()]
         points, are_within = preferred_points(self.frontier_, self._terms)
         points, fits_in_time = survey.refitted_in_time(points)
-        refits = Refits(self._places, whole if fits_in_time else survey.folds.problem)
+        refits = Refits(self._places, whole if fits_in_time else survey.folds.problem, lambda: survey.clock.left)
         self.best_index_, fitted = refits.first_within(points, self.budget if are_within else None)
         for point, note in refits.notes.items():
             self.frontier_.loc[point, "note"] = note
@@ -376,7 +385,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the model for another budget, from the points that the search has measured.
 
         The chosen point is fitted on all rows. If the cap is smaller than that of the search, the point is also
-        measured again under it, on all folds.
+        measured again under it, on all folds. If the search may mix models, mixtures for this budget are measured too.
 
         Parameters
         ----------
@@ -399,8 +408,9 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
             )
         terms = with_limits(self._terms, budget, cap)
         whole = terms.problem(data.rows, data.encoder)
-        folds = None if terms.cap == self._terms.cap else data.folds.under(terms.cap)
-        return model_for_budget(self, whole, terms, self.frontier_, self._places, folds)[0]
+        folds = data.folds.under(terms.cap)
+        is_measured = terms.cap == self._terms.cap
+        return model_for_budget(self, whole, terms, self.frontier_, self._places, folds, is_measured, self.mix)[0]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_data"}
@@ -420,6 +430,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         valid = self.time_limit is None or (is_number(self.time_limit, 0) and self.time_limit > 0)
         check("time_limit", valid, "a number of seconds above 0, or None")
         check("keep_best", is_flag(self.keep_best), "True or False")
+        check("mix", is_flag(self.mix), "True or False")
+        check("mix", not self.mix or self.budget is not None, "False, because there is no budget")
         valid = self.max_rows is None or is_whole(self.max_rows, 1)
         check("max_rows", valid, "a whole number of at least 1, or None")
         check("task", self.task is None or self.task in TASKS, f"None or one of {', '.join(TASKS)}")

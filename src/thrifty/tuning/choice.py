@@ -52,14 +52,15 @@ def competes(table: pd.DataFrame) -> np.ndarray:
 
 
 def smoothed_scores(table: pd.DataFrame) -> np.ndarray:
-    """Return the scores of points; those of named methods are smoothed along their curves.
+    """Return the scores of points; those of named methods and of mixtures are smoothed along their curves.
 
     Settings that the user listed are compared by their own scores.
     """
     smoothed = table["score"].to_numpy(dtype=float).copy()
     curves: dict[Hashable, list[int]] = {}
     for line, (method, setting) in enumerate(zip(table["method"], table["parameters"], strict=True)):
-        curves.setdefault(curve_of(method, setting) if method in METHODS else line, []).append(line)
+        is_on_curve = method in METHODS or "share" in setting
+        curves.setdefault(curve_of(method, setting) if is_on_curve else line, []).append(line)
     spend = table["spend"].to_numpy()
     for lines in curves.values():
         order = np.array(lines)[np.lexsort((smoothed[lines], spend[lines]))]

@@ -157,6 +157,20 @@ class ChosenModelMixin:
         """
         return self._chosen().session(cap)
 
+    def for_positions(self, positions: Any) -> TableModel:
+        """Return the chosen model for rows at given positions. Only mixtures of models look at the position of a row.
+
+        Parameters
+        ----------
+        positions : array-like of int, shape (n,)
+            One for each row that will be passed, such as the numbers of rows in a table of which this is a part.
+
+        Returns
+        -------
+        TableModel
+        """
+        return self._chosen().for_positions(positions)
+
     def outline(self, exits: Any = None) -> Outline:
         """Describe the chosen model: what it buys, where rows go, and what that costs.
 

@@ -9,7 +9,8 @@ import numpy as np
 class Clock:
     """Predicts the time of fits from measured ones, in proportion to the number of rows.
 
-    For methods that were not fitted yet there may be a guess, see `expect`.
+    For methods that were not fitted yet there may be a guess, see `expect`. If fits of other methods took longer than
+    guessed, it is multiplied by the largest such ratio.
 
     Parameters
     ----------
@@ -32,6 +33,7 @@ class Clock:
         self.limit, self.n_workers, self.n_refitted = limit, max(n_workers, 1), n_refitted
         self.start = perf_counter()
         self._rates: dict[Any, float] = {}
+        self._slowness = 1.0  # how much longer fits took than was guessed, because the machine is slow or busy
         self._guesses: dict[str, tuple[float, int]] = {}
 
     @property
@@ -53,15 +55,26 @@ class Clock:
 
     def record(self, method: str, batch: Any, n_rows: int, seconds: float) -> None:
         """Remember how long a batch of settings took on some rows."""
+        if method in self._guesses and method not in self._rates:
+            self._slowness = max(self._slowness, seconds / self._guess(method, n_rows))
         for key in (method, (method, batch)):
             self._rates[key] = max(seconds / n_rows, 0.5 * self._rates.get(key, 0.0))
 
     def predict(self, method: str, batch: Any, n_rows: int) -> float:
-        """Return the seconds that a batch will take on some rows; 0 for a method of which nothing is known."""
+        """Return the seconds that a batch will take on some rows.
+
+        A method of which nothing is known is expected to take as long as the median of the others.
+        """
         rate = self._rates.get((method, batch), self._rates.get(method))
         if rate is not None:
             return rate * n_rows
-        seconds, n_guessed = self._guesses.get(method, (0.0, 1))
+        if method in self._guesses:
+            return self._guess(method, n_rows) * self._slowness
+        known = [each for key, each in self._rates.items() if isinstance(key, str)]
+        return float(np.median(known)) * n_rows if known else 0.0
+
+    def _guess(self, method: str, n_rows: int) -> float:
+        seconds, n_guessed = self._guesses[method]
         return seconds * max(n_rows / n_guessed, 1.0)
 
     def refit(self, method: str, batch: Any) -> float:

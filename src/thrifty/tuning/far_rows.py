@@ -61,6 +61,10 @@ class FarRows:
 
 def drawn(search: Any, X: Any, y: Any, sample_weight: Any, qid: Any, groups: Any) -> tuple[FarRows, Any]:
     """Return all rows, and those that the search is made on: the table, targets, weights, queries and groups."""
+    if search.mix:
+        raise ValueError(
+            f"BudgetSearchCV: X is a Dask collection, and mix is not supported there. Leave it out, {HERE}."
+        )
     if search.max_rows is not None and not hasattr(search.cv, "split") and isinstance(search.cv, Iterable):
         raise ValueError(
             "BudgetSearchCV: cv is a list of positions of rows, but X is a Dask collection and the search draws rows "

@@ -22,6 +22,7 @@ from thrifty.models.tables.table_model import TableModel
 from thrifty.tuning.choice import by_preference, competes
 from thrifty.tuning.cross_validation import Folds, measure
 from thrifty.tuning.frontier import bound_of
+from thrifty.tuning.mixing import best_pair, mixed
 from thrifty.tuning.problem import Problem, Task
 from thrifty.tuning.refits import Refits
 from thrifty.tuning.survey import Point, Trial
@@ -149,7 +150,9 @@ def model_for_budget(
     terms: Terms,
     table: pd.DataFrame,
     places: Sequence[tuple[Sweep, int]],
-    folds: Folds | None,
+    folds: Folds,
+    is_measured: bool,
+    mix: bool = False,
 ) -> tuple[TableModel, pd.Series]:
     """Choose a point for a budget, fit it on all rows, and return the model and the line of the point.
 
@@ -165,8 +168,12 @@ def model_for_budget(
         The frontier.
     places : sequence of (Sweep, int)
         For each point, its batch and its position there.
-    folds : Folds or None
-        For measuring the chosen point again under the cap of `terms`. None if it was measured under this cap.
+    folds : Folds
+        Under the cap of `terms`.
+    is_measured : bool
+        Whether the points were measured under this cap. Otherwise the chosen one is measured again.
+    mix : bool, default=False
+        Whether two points may be mixed. Mixtures for the new budget are measured.
 
     Returns
     -------
@@ -174,13 +181,17 @@ def model_for_budget(
     Series
         Its name is the position in the table. If the point was measured again, it has the new numbers.
     """
-    table = table[competes(table)] if folds is None else _under_cap(table[competes(table)], terms)
+    table = table[competes(table)] if is_measured else _under_cap(table[competes(table)], terms)
+    n_known = len(places)
+    if mix:
+        table, places = _with_mixtures(table, places, folds, terms)
     points, are_within = preferred_points(table, terms)
     refits = Refits(places, whole)
     point, fitted = refits.first_within(points, terms.budget if are_within else None)
     line = table.loc[point].copy()
-    if folds is not None:
-        for name, value in _measured_again(refits.places[point], folds, terms).items():
+    if not is_measured and point < n_known:
+        measured, note = _measured_now(refits.places[point], folds, terms), "measured again under the cap of"
+        for name, value in {**measured, "note": f"{note} {terms.cap:.4g}"}.items():
             line[name] = value
     if not are_within:
         terms.warn_of_excess(line, stacklevel=3)
@@ -191,26 +202,55 @@ def _under_cap(table: pd.DataFrame, terms: Terms) -> pd.DataFrame:
     return table.assign(spend_bound=np.minimum(table["spend_bound"], np.inf if terms.cap is None else terms.cap))
 
 
-def _measured_again(place: tuple[Sweep, int], folds: Folds, terms: Terms) -> dict[str, Any]:
+def _with_mixtures(
+    table: pd.DataFrame, places: Sequence[tuple[Sweep, int]], folds: Folds, terms: Terms
+) -> tuple[pd.DataFrame, list[tuple[Sweep, int]]]:
+    """Return the points and their places with those of the mixtures that should score best at the budget."""
+    pair = best_pair(table, terms.budget or 0.0, smooth=terms.scoring != TOTAL_COST)
+    if pair is None:
+        return table, list(places)
+    sweep = mixed(pair, places, terms.task, folds.random_state)
+    trial = _measured_trial(sweep, folds, terms)
+    points = [each for k in range(len(sweep.settings)) if not (each := Point(trial, k)).failed]
+    same = {"method": sweep.name, "error": "", "note": "", "dominated": False}
+    lines = [{**same, "parameters": each.setting, **_numbers(each, folds, terms)} for each in points]
+    for line in lines:
+        line["within_budget"] = line["spend_bound"] <= terms.budget
+    added = pd.DataFrame(lines, index=range(len(places), len(places) + len(lines)))
+    joined = [*places, *((sweep, each.k) for each in points)]
+    return pd.concat([table, added.reindex(columns=table.columns)]) if lines else table, joined
+
+
+def _measured_now(place: tuple[Sweep, int], folds: Folds, terms: Terms) -> dict[str, Any]:
     batch, k = place
     batch = replace(batch, settings=batch.settings[k : k + 1])
+    point = Point(_measured_trial(batch, folds, terms), 0)
+    if point.failed:
+        errors = [each[0].error for each in point.trial.measured.values() if each[0].error]
+        raise ValueError(f"BudgetSearchCV: {batch.name} could not be measured under the cap: {errors[0]}")
+    return _numbers(point, folds, terms)
+
+
+def _measured_trial(batch: Sweep, folds: Folds, terms: Terms) -> Trial:
+    """Return a batch as measured on all folds."""
     trial = Trial(batch)
     for fold in range(len(folds)):
         trial.measured[fold], _ = measure(batch, *folds.get(fold, batch.max_rows), terms.scoring)
-    point = Point(trial, 0)
-    if point.failed:
-        errors = [each[0].error for each in trial.measured.values() if each[0].error]
-        raise ValueError(f"BudgetSearchCV: {batch.name} could not be measured under the cap: {errors[0]}")
+    return trial
+
+
+def _numbers(point: Point, folds: Folds, terms: Terms) -> dict[str, Any]:
+    """Return what was measured of a point, as in the frontier."""
     everything = range(len(folds))
-    spend, score = (point.by_fold(name, everything) for name in ("spend", "score"))
+    spend, score, seconds = (point.by_fold(name, everything) for name in ("spend", "score", "seconds"))
     return {
         "spend": float(np.average(spend, weights=folds.held_weights)),
         "spend_bound": bound_of(point, folds, terms.confidence),
         "score": float(score.mean()),
         "score_error": float(score.std(ddof=1) / np.sqrt(len(folds))),
+        "fit_seconds": float(seconds.mean()),
         "n_folds": len(folds),
         "n_rows": int(folds.held_sizes.sum()),
-        "note": f"measured again under the cap of {terms.cap:.4g}",
     }
 
 

@@ -17,7 +17,7 @@ from thrifty.tuning.survey import Point, Survey
 from thrifty.tuning.sweep import Sweep
 
 CLOSE = 0.9
-MAX_CURVES, MAX_ROUNDS = 2, 4
+MAX_CURVES, MAX_ROUNDS = 2, 6
 FIRST_STEP = 3.0  # by which a knob is moved if all points of a curve are beyond the budget
 
 Bound = Callable[[Point], float]

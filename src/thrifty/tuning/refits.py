@@ -6,6 +6,7 @@ mean spend on all rows is within the budget: by bisection if the fitted model ha
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ class Refits:
         For each point of the frontier, its batch and its position in the batch.
     problem : Problem
         All rows.
+    left : callable, optional
+        Returns the seconds until the time limit. A fit is repeated, or another point fitted, only if the fits that were
+        made took less than that. The first fit is always made.
 
     Attributes
     ----------
@@ -37,8 +41,14 @@ class Refits:
         For points that were passed over or calibrated, what happened.
     """
 
-    def __init__(self, places: Sequence[tuple[Sweep, int]], problem: Problem):
-        self.places, self.problem = places, problem
+    def __init__(
+        self,
+        places: Sequence[tuple[Sweep, int]],
+        problem: Problem,
+        left: Callable[[], float] = lambda: np.inf,
+    ):
+        self.places, self.problem, self.left = places, problem, left
+        self._slowest = 0.0  # seconds of the slowest fit so far
         self.notes: dict[int, str] = {}
         self._fitted: dict[int, list[Fitted]] = {}
 
@@ -63,6 +73,8 @@ class Refits:
         last_resort: list[tuple[int, Fitted]] = []
         first_error = ""
         for point in map(int, points):
+            if too_expensive and not self._has_time():
+                break
             fitted = self._fit(point)
             if fitted.error:
                 first_error = first_error or fitted.error
@@ -85,7 +97,9 @@ class Refits:
             return last_resort[0]
         if not too_expensive:
             raise ValueError(f"BudgetSearchCV: no candidate could be fitted on all rows: {first_error}")
-        _, point, fitted = min(too_expensive, key=lambda each: each[0])
+        spend, point, fitted = min(too_expensive, key=lambda each: each[0])
+        if not self._has_time():
+            self.notes[point] = f"on all rows it spends {spend:.4g}, and no time was left to change that"
         return point, fitted
 
     def estimator(self, point: int, fitted: Fitted) -> Any:
@@ -97,8 +111,18 @@ class Refits:
         if is_collection(self.problem.rows.X):  # there is no path of models there, and a fit takes long
             return replace(batch, settings=(batch.settings[k],)).fit(self.problem)[0]
         if id(batch) not in self._fitted:
-            self._fitted[id(batch)] = batch.fit(self.problem)
+            self._fitted[id(batch)] = self._timed(batch)
         return self._fitted[id(batch)][k]
+
+    def _timed(self, batch: Sweep) -> list[Fitted]:
+        start = perf_counter()
+        fitted = batch.fit(self.problem)
+        self._slowest = max(self._slowest, perf_counter() - start)
+        return fitted
+
+    def _has_time(self) -> bool:
+        """Tell whether another fit is expected to end before the time limit."""
+        return self._slowest < self.left()
 
     def _spend(self, fitted: Fitted) -> float:
         rows = self.problem.rows
@@ -114,6 +138,8 @@ class Refits:
             return self._bisected(lambda factor: _with_knob(fitted, factor), budget)
         if knob == "cost_weight" and hasattr(fitted.model, "at_cost_weight"):
             return self._bisected(lambda factor: _at_cost_weight(fitted, factor), budget)
+        if knob == "share":
+            return self._bisected(lambda factor: _at_share(fitted, factor), budget)
         return self._refitted(self.places[point][0], fitted, budget)
 
     def _bisected(self, moved: Callable[[float], Fitted], budget: float) -> Fitted | None:
@@ -131,9 +157,9 @@ class Refits:
     def _refitted(self, batch: Sweep, fitted: Fitted, budget: float) -> Fitted | None:
         for factor in REFIT_FACTORS:
             setting = cheaper(fitted.setting, factor)
-            if setting is None:
+            if setting is None or not self._has_time():
                 return None
-            (again,) = replace(batch, settings=(setting,)).fit(self.problem)
+            (again,) = self._timed(replace(batch, settings=(setting,)))
             if not again.error and self._spend(again) <= budget:
                 return again
         return None
@@ -146,6 +172,11 @@ def _with_knob(fitted: Fitted, factor: float) -> Fitted:
 def _at_cost_weight(fitted: Fitted, factor: float) -> Fitted:
     moved = _with_knob(fitted, factor)
     return replace(moved, model=fitted.model.at_cost_weight(moved.setting["cost_weight"]))
+
+
+def _at_share(fitted: Fitted, factor: float) -> Fitted:
+    moved = _with_knob(fitted, factor)
+    return replace(moved, model=fitted.model.at_share(moved.setting["share"]))
 
 
 def _shown(fitted: Fitted) -> str:

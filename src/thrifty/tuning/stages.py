@@ -5,7 +5,8 @@ What the user listed himself is measured completely. A named method is measured
     1. with few settings, on 2 folds, with at most 1,000 rows to fit,
     2. on 2 folds with all rows to fit, if it was not dropped,
     3. on all folds, if it was not dropped,
-    4. with new settings where the score still rises at the budget.
+    4. with new settings where the score still rises at the budget,
+    5. mixed with another one, if the user allows it and money is left.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +17,9 @@ import numpy as np
 
 from thrifty.costs.amounts import amount
 from thrifty.metrics.scoring import TOTAL_COST
-from thrifty.tuning.frontier import bound_of
+from thrifty.tuning.frontier import bound_of, frontier_table
 from thrifty.tuning.methods import LEAST_ROWS, SCOUT_ROWS
+from thrifty.tuning.mixing import best_pair, mixed
 from thrifty.tuning.refinement import refine
 from thrifty.tuning.scouting import drop_dominated
 from thrifty.tuning.survey import Point, Survey, Trial
@@ -41,12 +43,15 @@ class Stages:
         Confidence of the bound.
     constant : ndarray of shape (n_folds,)
         The score of the constant answer on each fold.
+    mix : bool, default=False
+        Whether two points may be mixed.
     """
 
     survey: Survey
     budget: float | None
     confidence: float
     constant: np.ndarray
+    mix: bool = False
 
     def __post_init__(self) -> None:
         self.bound: Callable[[Point], float] = lru_cache(None)(self._bound)
@@ -75,6 +80,8 @@ class Stages:
         survey.measure(trials, folds, reserve=self.reserve())
         if self.budget is not None:
             refine(survey, self.bound, self.budget, self.constant, self.reserve)
+            if self.mix:
+                self._mix(self.budget)
 
     def shown_with_best(self, show: Callable[[str, float], None], unit: str) -> Callable[[str, float], None]:
         """Return a function that shows the method at work, and the best point so far."""
@@ -111,6 +118,20 @@ class Stages:
                 self.survey.measure(trials, SCOUT_FOLDS, n_rows, reserve=self.reserve())
                 trials = drop_dominated(self.survey, trials, SCOUT_FOLDS, self._levels(), self.constant)
         return trials
+
+    def _mix(self, budget: float) -> None:
+        """Measure mixtures of the two points whose mixture should score best at the budget."""
+        survey, points = self.survey, self.survey.points()
+        table = frontier_table(survey, self.confidence)
+        pair = best_pair(table, budget, smooth=survey.scoring != TOTAL_COST)
+        if pair is None:
+            return
+        parts, n_rows = [points[k].trial for k in (pair.cheap, pair.dear)], survey.folds.n_fitted(0)
+        seconds = sum(survey.clock.predict(each.name, id(each), n_rows) for each in parts)
+        problem, random_state = survey.folds.problem, survey.folds.random_state
+        sweep = mixed(pair, [(each.trial.batch, each.k) for each in points], problem.task, random_state)
+        survey.clock.expect(sweep.name, seconds, n_rows)
+        survey.measure(survey.add(sweep), range(len(survey.folds)), reserve=self.reserve())
 
     def _levels(self) -> list[float]:
         """Return the spends at which methods are compared."""

@@ -14,6 +14,7 @@ from thrifty.models.tables.preparation import learned_encoder
 from thrifty.models.tables.table_model import TableModel
 from thrifty.tuning.cross_validation import Folds
 from thrifty.tuning.methods import METHODS
+from thrifty.tuning.mixing import BETWEEN, mixture_of
 from thrifty.tuning.other_budgets import Terms, model_for_budget, places_of, with_limits
 from thrifty.tuning.problem import Task
 from thrifty.tuning.splits import folds_of, sample
@@ -86,7 +87,7 @@ class StoredSearch:
         """The name of the scoring."""
         return self.promise_.scoring
 
-    def at_budget(self, rows: Rows, budget: float, cap: float | None = None) -> "StoredSearch":
+    def at_budget(self, rows: Rows, budget: float, cap: float | None = None, *, mix: bool = False) -> "StoredSearch":
         """Return the search with the model for another budget, fitted to rows.
 
         Parameters
@@ -97,6 +98,8 @@ class StoredSearch:
             Bound on the mean spend per row.
         cap : float, optional
             Hard limit on each row's spend. If the search had a cap too, the smaller one holds.
+        mix : bool, default=False
+            Whether two points may be mixed.
 
         Returns
         -------
@@ -106,15 +109,14 @@ class StoredSearch:
         kinds = {field.name: field.kind for field in stored.encoder_.fields_}
         whole = terms.problem(rows, learned_encoder(rows, terms.costs, kinds, owner="thrifty refit"))
         table = self._known_points()
-        folds = None
-        if terms.cap != self.promise_.cap:
-            stratify, n_folds = terms.task.has_classes, int(table["n_folds"].max())
-            drawn = sample(rows, int(table["n_rows"].max()), stratify=stratify, random_state=SEED)
-            positions = folds_of(drawn, n_folds, stratify=stratify, random_state=SEED)
-            folds = Folds(drawn, terms.problem(drawn, whole.encoder), positions, SEED)
+        stratify, n_folds = terms.task.has_classes, int(table["n_folds"].max())
+        drawn = sample(rows, int(table["n_rows"].max()), stratify=stratify, random_state=SEED)
+        positions = folds_of(drawn, n_folds, stratify=stratify, random_state=SEED)
+        folds = Folds(drawn, terms.problem(drawn, whole.encoder), positions, SEED)
         max_rows = {name: method.max_rows(whole) for name, method in METHODS.items()}
         places = places_of(table, self._estimators(terms.task), max_rows)
-        model, line = model_for_budget(stored, whole, terms, table, places, folds)
+        is_measured = terms.cap == self.promise_.cap
+        model, line = model_for_budget(stored, whole, terms, table, places, folds, is_measured, mix)
         return replace(self, best_estimator_=model, frontier_=_with_line(table, line))
 
     def _terms(self, rows: Rows) -> Terms:
@@ -134,7 +136,8 @@ class StoredSearch:
 
     def _known_points(self) -> pd.DataFrame:
         """Return the points that can be fitted again: those of methods with a name, and of the model's estimator."""
-        known = self.frontier_["method"].isin([*METHODS, self.promise_.method])
+        own = self.promise_.method
+        known = [name == own or set(name.split(BETWEEN)) <= set(METHODS) for name in self.frontier_["method"]]
         return self.frontier_[known].reset_index(drop=True)
 
     def _estimators(self, task: Task) -> dict[str, Any]:
@@ -142,11 +145,19 @@ class StoredSearch:
         for estimator in found.values():
             if "random_state" in estimator.get_params():
                 estimator.set_params(random_state=SEED)
+        pairs = {name: name.split(BETWEEN) for name in set(self.frontier_["method"]) if BETWEEN in name}
+        found |= {
+            name: mixture_of(found[cheap], found[dear], task, SEED)
+            for name, (cheap, dear) in pairs.items()
+            if {cheap, dear} <= set(found)
+        }
         return found | {self.promise_.method: clone(self.best_estimator_.estimator)}
 
 
 def _with_line(table: pd.DataFrame, line: pd.Series) -> pd.DataFrame:
-    """Return a frontier with a line in the place of the one of the same name."""
+    """Return a frontier with a line in the place of the one of the same name, or at the end if there is none."""
+    if line.name not in table.index:
+        return pd.concat([table, line.to_frame().T]).infer_objects()
     table = table.copy()
     for name, value in line.items():
         table.at[line.name, name] = value

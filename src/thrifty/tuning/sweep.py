@@ -1,7 +1,7 @@
 """One method under a series of settings, fitted with as few fits as the method allows.
 
 Several settings may share one fit: caps are applied to one fitted model, numbers of boosting rounds are prefixes of
-one ensemble, and cost weights are points of one solution path.
+one ensemble, cost weights are points of one solution path, and shares mix the same two models.
 """
 
 import warnings
@@ -80,7 +80,12 @@ class Sweep:
 
     @property
     def _path_parameter(self) -> str | None:
-        """The parameter whose values one call of ``path`` serves, if any; for boosters it is the number of rounds."""
+        """The parameter whose values one fit or one call of ``path`` serves, if any.
+
+        For boosters it is the number of rounds, and for mixtures the share.
+        """
+        if hasattr(self.estimator, "at_share"):
+            return "share"
         if not hasattr(self.estimator, "path") or not self.settings:
             return None
         stops_early = self.estimator.get_params().get("early_stopping")
@@ -127,5 +132,8 @@ class Sweep:
             weights = [setting["cost_weight"] for setting in self.settings]
             by_weight = {m.cost_weight: m for m in estimator.path(*data, cost_weights=set(weights), qid=rows.qid)}
             yield from (by_weight[weight] for weight in weights)
+        elif swept == "share":
+            mixture = estimator.fit(*data, qid=rows.qid)
+            yield from (mixture.at_share(setting["share"]) for setting in self.settings)
         else:
             yield from [estimator.fit(*data, qid=rows.qid)] * len(self.settings)

@@ -11,6 +11,8 @@ from thrifty.bench.reproductions._measuring.contests import Contest
 from thrifty.bench.reproductions._measuring.curves import area, measured_curve
 from thrifty.bench.reproductions._measuring.leads import Lead, judged_as_good, judged_better
 from thrifty.bench.reproductions._measuring.problems import ranking, tabular
+from thrifty.bench.reproductions.cstc_figure_6 import OTHERS
+from thrifty.bench.reproductions.cstc_figure_7 import BASELINES
 from thrifty.bench.results import Result, Results
 from thrifty.bench.runs import Key
 from thrifty.datasets import load_heart, make_ltr, skew_ranking
@@ -53,10 +55,13 @@ def tiny():
 
 
 FAST = [  # some contenders of each kind: fits of all of them would take too long
-    ("astc_figure_3", "ASTC soft", "accuracy"),
-    ("cstc_figure_7", "AND-OR", "precision@5"),
+    ("astc_figure_3", "l1", "accuracy"),
     ("cstc_figure_7", "early exit, s=0.3", "precision@5"),
     ("cstc_figure_7", "stage-wise regression", "precision@5"),
+    ("miser_figure_1_right", "Greedy Miser", "ndcg@5"),
+    ("cstc_figure_6", "single cost-sensitive classifier", "ndcg@5"),
+    ("dynamic_figure_1_curves", "weight per cost", "accuracy"),
+    ("dynamic_figure_1_curves", "oracle", "accuracy"),
 ]
 
 
@@ -82,7 +87,27 @@ def constructed(contest: Contest, scores: dict[str, float]) -> Results:
 
 ORDERS = {  # contenders from best to worst, as each paper has them
     "astc_figure_3": ["ASTC", "ASTC soft", "CSTC", "l1"],
-    "cstc_figure_7": ["CSCC", "Cronus", "CSTC", *MODULES["cstc_figure_7"].BASELINES],
+    "cstc_figure_6": ["CSTC", "CSTC, default fine-tuning", "CSTC without fine-tuning", "Cronus", *OTHERS],
+    "cstc_figure_7": ["CSCC", "Cronus", "CSTC", *BASELINES],
+    "dynamic_figure_1_curves": [
+        "oracle",
+        "Coaching, default",
+        "DAgger, default",
+        "Coaching",
+        "DAgger",
+        "forward selection",
+        "weight per cost",
+        "all features",
+    ],
+    "miser_figure_1_right": [
+        "Greedy Miser",
+        "Greedy Miser, LambdaRank",
+        "Cronus",
+        "early exit, s=0.2",
+        "early exit, s=0.3",
+        "early exit, s=0.5",
+        "boosting (lambda = 0)",
+    ],
 }
 
 

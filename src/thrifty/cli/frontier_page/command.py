@@ -7,6 +7,7 @@ from typing import Any
 
 from thrifty.cli.search import METHOD_NAMES
 from thrifty.tuning.comparisons import is_complete
+from thrifty.tuning.mixing import BETWEEN, is_mixture
 
 TABLE, TARGET, COSTS, ERROR_COSTS = (
     "TABLE",
@@ -32,19 +33,21 @@ def fit_command(point: Mapping[str, Any], options: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> point = {"method": "astc", "spend_bound": 29.871}
+    >>> point = {"method": "astc", "parameters": {"max_depth": 2}, "spend_bound": 29.871}
     >>> options = {"table": "my patients.csv", "target": "disease", "costs": None, "drop": ["id"], "cap": 150.0}
     >>> fit_command(point, options)
     "thrifty fit 'my patients.csv' --target disease --drop id --cap 150 --method astc --budget 29.88"
     """
-    if point["method"] not in METHOD_NAMES.split(", "):
+    methods = point["method"].split(BETWEEN)  # of a mixture there are two
+    if not set(methods) <= set(METHOD_NAMES.split(", ")):
         return ""
     words = ["thrifty", "fit", str(options["table"])]
     for name, value in options.items():
         if name != "table":
             words += _words(f"--{name.replace('_', '-')}", value)
     within = point["spend_bound"] if is_complete(point) else point["spend"]
-    return shlex.join([*words, "--method", point["method"], "--budget", rounded_up(within)])
+    words += _words("--method", list(dict.fromkeys(methods))) + _words("--mix", is_mixture(point["parameters"]))
+    return shlex.join([*words, "--budget", rounded_up(within)])
 
 
 def _words(option: str, value: Any) -> list[str]:

@@ -35,6 +35,7 @@ class GreedyMiserEstimator(ForestEstimator):
     """Base of the Greedy Miser estimators. A subclass provides the loss and documents the parameters."""
 
     _choices: ClassVar[dict[str, tuple[str, ...]]] = {"charge": tuple(PAYMENTS)}  # the values of text parameters
+    _reads_columns = True  # to code them
 
     def __init__(
         self,

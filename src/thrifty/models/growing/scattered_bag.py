@@ -24,7 +24,7 @@ from thrifty.kernels.histograms import (
     word_scales,
 )
 from thrifty.kernels.payments import pay
-from thrifty.kernels.tree_rows import add_steps, newton_step, partition, sums_of_derivatives
+from thrifty.kernels.tree_rows import add_steps, newton_step, sums_of_derivatives, write_sides
 from thrifty.models.forests.forest import LEAF, Tree
 from thrifty.models.growing.bag import Filler, smallest_gain
 from thrifty.models.growing.binning import Codes
@@ -149,8 +149,12 @@ class ScatteredBag:
     @property
     def leaves(self) -> Home[Leaves]:
         """The rows at each leaf, after all splits so far."""
+        return self._leaves_now(has_words=True)
+
+    def _leaves_now(self, has_words: bool) -> Home[Leaves]:
+        """Return the rows at each leaf; words are only needed for further histograms."""
         if self._divisions:
-            self._leaves = self.home.beside(self._leaves).map(divided, self._divisions, self._finished)
+            self._leaves = self.home.beside(self._leaves).map(divided, self._divisions, self._finished, has_words)
             self._divisions, self._finished = [], []
         return self._leaves
 
@@ -211,7 +215,9 @@ class ScatteredBag:
             nodes = np.flatnonzero(tree.feature == LEAF)
             ridges = PerBlock([ridge] + [0.0] * (self.home.n_blocks - 1))
             leaves = [numbers[node] for node in nodes.tolist()]
-            sums = self._derivatives.beside(self.leaves).sum(leaf_sums, self._score, leaves, ridges)
+            sums = self._derivatives.beside(self._leaves_now(has_words=False)).sum(
+                leaf_sums, self._score, leaves, ridges
+            )
             steps[nodes] = [newton_step(*each) for each in sums]
         return ScatteredTree(tree, saved, steps, numbers, self)
 
@@ -350,18 +356,35 @@ def node_histograms(block: BlockOfRows, leaves: Leaves, nodes: list[int], featur
     return np.array([node_histogram(block, leaves, node, features) for node in nodes])
 
 
-def divided(block: BlockOfRows, leaves: Leaves, divisions: list[Division], finished: list[int]) -> Leaves:
+def divided(
+    block: BlockOfRows, leaves: Leaves, divisions: list[Division], finished: list[int], has_words: bool
+) -> Leaves:
     """Return the leaves after some splits, without nodes that are finished."""
     leaves = dict(leaves)
     for node, left, right, feature, goes_left in divisions:
-        code, as_counts = block.codes.column(feature), goes_left.astype(np.int64)
-        rows, words, rest = (each.copy() for each in leaves[node])
-        no_words = np.empty((len(rest), 0), dtype=np.int64)
-        n_bag = partition(code, as_counts, rows, words, np.empty_like(rows), np.empty_like(words))
-        n_rest = partition(code, as_counts, rest, no_words, np.empty_like(rest), no_words)
-        leaves[left] = NodeRows(rows[:n_bag], words[:n_bag], rest[:n_rest])
-        leaves[right] = NodeRows(rows[n_bag:], words[n_bag:], rest[n_rest:])
+        at, code, as_counts = leaves[node], block.codes.column(feature), goes_left.astype(np.int64)
+        words = at.words if has_words else _no_words(at.rows)
+        bags, rests = _sides(code, as_counts, at.rows, words), _sides(code, as_counts, at.rest, _no_words(at.rest))
+        for child, bag, rest in zip((left, right), bags, rests, strict=True):
+            leaves[child] = NodeRows(*bag, rest[0])
     return {node: at for node, at in leaves.items() if node not in finished}
+
+
+def _sides(
+    code: np.ndarray, goes_left: np.ndarray, rows: np.ndarray, words: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Return the rows and the words of the left side, and those of the right side.
+
+    They are parts of new arrays for all rows. The system gives memory only to what is written.
+    """
+    left, right = ((np.empty_like(rows), np.empty_like(words)) for _ in range(2))
+    n_left = write_sides(code, goes_left, rows, words, *left, *right)
+    n_right = len(rows) - n_left
+    return (left[0][:n_left], left[1][:n_left]), (right[0][:n_right], right[1][:n_right])
+
+
+def _no_words(rows: np.ndarray) -> np.ndarray:
+    return np.empty((len(rows), 0), dtype=np.int64)
 
 
 def leaf_sums(derivatives: Any, leaves: Leaves, score: int, nodes: list[int], ridge: float) -> np.ndarray:

@@ -52,6 +52,6 @@ class SumClassifier(SumEstimator, BudgetedClassifier):
         """Return the fold of each row; every class is spread over the folds."""
         return folds_by_group(rows.y, n_folds)
 
-    def _probabilities(self, score: np.ndarray) -> np.ndarray:
-        """Return the probabilities (n, n_classes) of scores, which may be margins rather than log-odds."""
-        return super()._probabilities(self.slope_ * score)
+    def _log_odds(self, score: np.ndarray) -> np.ndarray:
+        """Return the log-odds of scores, which may be margins."""
+        return self.slope_ * score

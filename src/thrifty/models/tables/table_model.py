@@ -231,6 +231,29 @@ class TableModel(BudgetedEstimator):
         twin.estimator, twin.estimator_, twin.promise_ = clone(self.estimator).set_params(**chosen), point, None
         return twin
 
+    def for_positions(self, positions: Any) -> Self:
+        """Return the model for rows at given positions. Only mixtures of models look at the position of a row.
+
+        Parameters
+        ----------
+        positions : array-like of int, shape (n,)
+            One for each row that will be passed, such as the numbers of rows in a table of which this is a part.
+
+        Returns
+        -------
+        TableModel
+        """
+        inner = self.estimator_.for_positions(positions)
+        if inner is self.estimator_:
+            return self
+        twin = copy(self)
+        twin.estimator_ = inner
+        return twin
+
+    @property
+    def _depends_on_position(self) -> bool:  # type: ignore[override]
+        return getattr(self, "estimator_", self.estimator)._depends_on_position
+
     # Prediction
 
     def _checked(self, X: Any) -> ReadTable:

@@ -5,6 +5,7 @@ from typing import Any
 
 from thrifty.costs import Ledger
 from thrifty.exceptions import SessionError
+from thrifty.models.row_positions import position_of
 from thrifty.models.session import Acquire, Stop
 from thrifty.serving.reply import encoded
 from thrifty.serving.served_model import ServedModel
@@ -22,11 +23,13 @@ class LiveSession:
         Hard limit on the spend.
     budget : float or None
         The operating point.
+    name : str
+        A mixture of models answers sessions of one name always with the same model.
     """
 
-    def __init__(self, served: ServedModel, cap: float | None, budget: float | None):
+    def __init__(self, served: ServedModel, cap: float | None, budget: float | None, name: str):
         self._served, self._limits = served, {"cap": cap, "budget": budget}
-        self._session = served.at(budget).session(cap)
+        self._session = served.at(budget).for_positions([position_of(name)]).session(cap)
         self._ledger = Ledger(served.model.cost_model_)
         self._history: list[str] = []  # JSON of the steps that were answered
         self._go_on()

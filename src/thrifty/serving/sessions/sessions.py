@@ -36,9 +36,10 @@ class Sessions:
         """Start a session; return its id, and its state as JSON."""
         with refusing():
             limits = (self._served.limited(cap), budget)
-            live = LiveSession(self._served, *limits)
+            name = secrets.token_urlsafe(ID_BYTES)
+            live = LiveSession(self._served, *limits, name)
         now = time.time()
-        owned = (secrets.token_urlsafe(ID_BYTES), self._served.digest, client)
+        owned = (name, self._served.digest, client)
         record = Record(*owned, *limits, (), live.done, now + self._seconds)
         try:
             self._store.add(record, now)
@@ -139,7 +140,7 @@ class Sessions:
         known = self._live.get(record.id)
         live = None if known is None else known[1]
         if live is None or live.n_answers > record.step:
-            live = LiveSession(self._served, record.cap, record.budget)
+            live = LiveSession(self._served, record.cap, record.budget, record.id)
         for values in record.answers[live.n_answers :]:
             live.observe(values)
         self._keep(record, live)

@@ -1,18 +1,17 @@
 """Contests: several contenders on several problems and seeds, each measured by its curve of spend and score."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
 from thrifty.bench.claims import Claim, Outcome, Verdict
+from thrifty.bench.reproductions._measuring.absence import not_run
 from thrifty.bench.reproductions._measuring.curves import area, chosen, measured_curve
-from thrifty.bench.reproductions._measuring.leads import Lead, described
+from thrifty.bench.reproductions._measuring.leads import Lead, described, worst
 from thrifty.bench.reproductions._measuring.problems import Problem
 from thrifty.bench.results import Results
 from thrifty.bench.runs import Key, Run
-
-WORST_FIRST: tuple[Outcome, ...] = ("not reproduced", "reproduced", "better")
 
 Areas = dict[str, dict[tuple[str, int], float]]  # by contender, then by problem and seed
 
@@ -28,24 +27,28 @@ class Contest:
     problems : mapping
         ``problem(seed, full)`` by name. A quick problem has few rows.
     contenders : mapping
-        ``contender(problem, seed)`` by name; it returns fitted models.
+        ``contender(problem, seed)`` by name; it returns what `measured_curve` measures.
     seeds : (int, int)
         The numbers of seeds of the quick and of the full suite.
+    full_problems : mapping
+        Further problems of the full suite.
     """
 
     name: str
     problems: Mapping[str, Callable[[int, bool], Problem]]
-    contenders: Mapping[str, Callable[[Problem, int], list[Any]]]
+    contenders: Mapping[str, Callable[[Problem, int], Any]]
     seeds: tuple[int, int] = (2, 5)
+    full_problems: Mapping[str, Callable[[int, bool], Problem]] = field(default_factory=dict)
 
     def runs(self, full: bool) -> list[Run]:
         """Return one run per problem, seed and contender."""
+        problems = {**self.problems, **(self.full_problems if full else {})}
         return [
             Run(
                 Key(self.name, seed, f"{problem}: {contender}", full),
-                partial(_measure, self.problems[problem], problem, self.contenders[contender], contender, seed, full),
+                partial(_measure, make, problem, self.contenders[contender], contender, seed, full),
             )
-            for problem in self.problems
+            for problem, make in problems.items()
             for seed in range(self.seeds[full])
             for contender in self.contenders
         ]
@@ -71,17 +74,15 @@ class Contest:
         found = [Lead.of(areas, first, second) for first, second in leads]
         if not all(found):
             missing = next(f"{lead.first} and {lead.second}" for lead in found if not lead)
-            return Verdict(claim, "not run", _why_not(self.name, results, missing))
-        outcomes = [rule(lead) for lead in found]
-        worst = min(outcomes, key=WORST_FIRST.index)
-        return Verdict(claim, worst, f"Areas under the curve: {described(found)}")
+            return not_run(claim, self.name, results, f"{missing} on the same problem and seed")
+        return Verdict(claim, worst(map(rule, found)), f"Areas under the curve: {described(found)}")
 
     def figure(self, results: Results) -> Any:
         """Draw the chosen settings of each contender on the first seed, one panel per problem."""
         from thrifty.bench.reproductions._measuring.drawing import panels
 
         shown = [result for result in results.of(self.name) if result.key.seed == 0]
-        problems = [problem for problem in self.problems if any(r.values["problem"] == problem for r in shown)]
+        problems = list(dict.fromkeys(result.values["problem"] for result in shown))
         if not problems:
             return None
         figure, axes = panels(problems, "mean spend", shown[0].values["scoring"])
@@ -106,8 +107,3 @@ def _measure(
     problem = _problem(make, seed, full)
     curve = measured_curve(contend, problem, seed)
     return {"problem": name, "contender": contender, "scoring": problem.scoring, **curve}
-
-
-def _why_not(name: str, results: Results, what: str) -> str:
-    reasons = [reason for key, reason in results.left_out.items() if key.name == name]
-    return f"No results of {what} on the same problem and seed" + (f": {reasons[0]}" if reasons else ".")

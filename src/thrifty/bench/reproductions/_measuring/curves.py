@@ -11,6 +11,7 @@ So test rows choose nothing. Where no setting is affordable, the score is that o
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -29,7 +30,8 @@ def measured_curve(contender: Any, problem: Problem, seed: int) -> dict[str, Any
     Parameters
     ----------
     contender : callable
-        ``contender(problem, seed)`` returns the fitted models, one per setting.
+        ``contender(problem, seed)`` returns the fitted models, one per setting, or a function that returns the curve of
+        a part of the problem.
     problem : Problem
     seed : int
         Random state of the contender.
@@ -45,7 +47,8 @@ def measured_curve(contender: Any, problem: Problem, seed: int) -> dict[str, Any
         start = process_time()
         models = contender(problem, seed)
         seconds = process_time() - start
-    held, test = (_points(models, part, problem.scoring) for part in (problem.held, problem.test))
+    points = models if callable(models) else partial(_points, models, scoring=problem.scoring)
+    held, test = points(problem.held), points(problem.test)
     return {
         "spend": test.spend.tolist(),
         "score": test.score.tolist(),

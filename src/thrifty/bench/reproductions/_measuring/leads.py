@@ -9,7 +9,7 @@
 In all other cases the claim is not reproduced.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +68,11 @@ def described(leads: Sequence[Lead]) -> str:
     shown = [f"{name} {means[name]:+.4f}" if len(problems) > 1 and means else name for name in problems]
     numbers = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
     return f"{'; '.join(map(str, leads))} ({', '.join(shown)}; {numbers})."
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """Return the worst of several outcomes."""
+    return min(outcomes, key=("not reproduced", "reproduced", "better").index)
 
 
 def judged_better(lead: Lead) -> Outcome:

@@ -21,10 +21,15 @@ QUICK_TREES, FULL_TREES = (50, 2), (500, 4)  # number and depth
 CHECKPOINTS = 300  # of early exit, in the paper
 
 
+def size_of_trees(problem: Problem) -> tuple[int, int]:
+    """Return the number of trees and their depth."""
+    return FULL_TREES if problem.full else QUICK_TREES
+
+
 @lru_cache(maxsize=1)
 def boosted_trees(problem: Problem) -> GreedyMiserRegressor:
     """Return trees that are fitted without regard to prices."""
-    n_trees, depth = FULL_TREES if problem.full else QUICK_TREES
+    n_trees, depth = size_of_trees(problem)
     model = GreedyMiserRegressor(costs=problem.costs, cost_weight=0, n_estimators=n_trees, max_depth=depth)
     return model.fit(problem.train.X, problem.train.y.astype(float))
 

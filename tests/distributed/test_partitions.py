@@ -1,0 +1,89 @@
+"""Sums over blocks on workers: straight from the workers, or by tasks if that fails, with the same result."""
+
+import numpy as np
+import pytest
+
+from distributed import wait
+from thrifty.distributed import Partitions
+from thrifty.distributed.holders import Holders
+from thrifty.kernels.threads import n_threads
+from thrifty.models.homes import PerBlock
+
+N_BLOCKS = 21  # groups of eight blocks, and groups of groups
+UNKNOWN = ("tcp://127.0.0.1:9",)  # nothing answers there
+
+
+@pytest.fixture
+def home(client):
+    """Return blocks of numbers whose sum depends on the order of additions."""
+    numbers = np.random.default_rng(0).normal(size=(N_BLOCKS, 5)) * 10.0 ** np.arange(-10, 11)[:, None]
+    futures = client.map(np.array, list(numbers), pure=False)
+    wait(futures)
+    return Partitions.of(client, futures)
+
+
+def scaled(block, factor):
+    return block * factor
+
+
+def scaled_beside(block, other, factor):
+    return (block * factor + other).sum(), 1
+
+
+def used_threads(block):
+    return n_threads()
+
+
+def failing(block):
+    raise ZeroDivisionError("this block cannot be divided")
+
+
+def refuse_tasks(monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("a task was started")
+
+    monkeypatch.setattr(Partitions, "_start", refuse)
+
+
+def test_work_that_only_reads_blocks_starts_no_task(home, monkeypatch):
+    doubled = home.map(scaled, 2.0)
+    refuse_tasks(monkeypatch)
+    total, count = home.beside(doubled).sum(scaled_beside, 1.0)
+    assert count == N_BLOCKS
+    assert total == pytest.approx(3 * home.sum(scaled, 1.0).sum())
+    factors = list(range(N_BLOCKS))
+    found, blocks = home.collect(scaled, PerBlock(factors)), home.collect(scaled, 1)
+    np.testing.assert_array_equal(found, [block * factor for block, factor in zip(blocks, factors, strict=True)])
+    assert home.sum(used_threads) == N_BLOCKS
+
+
+def test_additions_have_the_same_order_wherever_blocks_are(home):
+    straight, by_tasks = home.sum(scaled, 1.0), home._sum_of_tasks(scaled, (1.0,))
+    np.testing.assert_array_equal(straight, by_tasks)
+    blocks = home.collect(scaled, 1.0)
+    assert any(straight != sum(blocks[::-1]))
+
+
+def test_tasks_answer_if_a_worker_does_not(home, monkeypatch):
+    monkeypatch.setattr("thrifty.distributed.holders.CONNECT", 0.2)
+    expected, places = home.sum(scaled, 3.0), list(home._holders.places)
+    home._holders.places[4] = UNKNOWN
+    np.testing.assert_array_equal(home.sum(scaled, 3.0), expected)
+    assert home._holders.places == places  # from here on, blocks are found without tasks again
+    refuse_tasks(monkeypatch)
+    np.testing.assert_array_equal(home.sum(scaled, 3.0), expected)
+
+
+def test_tasks_answer_if_a_block_is_on_another_worker(client, home, monkeypatch):
+    monkeypatch.setattr("thrifty.distributed.holders.PATIENCE", 0.05)
+    expected = home.collect(scaled, 3.0)
+    home._holders.places = home._holders.places[1:] + home._holders.places[:1]
+    np.testing.assert_array_equal(home.collect(scaled, 3.0), expected)
+    assert home._holders.places == Holders.of(client, home._parts[0]).places
+
+
+def test_errors_of_functions_reach_the_client(home):
+    with pytest.raises(ZeroDivisionError, match="cannot be divided"):
+        home.sum(failing)
+    with pytest.raises(ZeroDivisionError, match="cannot be divided"):
+        home.map(failing).collect(scaled, 1.0)
