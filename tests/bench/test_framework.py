@@ -108,5 +108,5 @@ def test_unknown_parts_are_refused():
 def test_cells_and_alternative_text_are_escaped():
     from matplotlib.figure import Figure
 
-    assert "<td>a &lt; b</td>" in table(["x"], [["a < b"]])
+    assert "<td>a &lt; b</td>" in table(["x"], [["a < b"]], "cells")
     assert 'alt="&quot;a&quot;"' in picture(Figure(), '"a"')
