@@ -16,6 +16,7 @@ from scipy.stats import spearmanr
 from thrifty.bench.claims import Claim, Verdict
 from thrifty.bench.reproductions._measuring.absence import not_run
 from thrifty.bench.reproductions._measuring.queries import NOTE, synthetic
+from thrifty.bench.reproductions._measuring.seeds import seeds_in_words
 from thrifty.bench.reproductions._measuring.supports import cheapest_good
 from thrifty.bench.reproductions.cstc_figure_6 import cstc
 from thrifty.bench.results import Results
@@ -70,8 +71,8 @@ def verdicts(results: Results) -> list[Verdict]:
         return [not_run(CLAIM, NAME, results, "two trees of at least three leaves with different features")]
     trends = np.array([result.values["trend"] for result in found])
     error = trends.std(ddof=1) / np.sqrt(len(trends))
-    seeds = ", ".join(str(result.key.seed) for result in found)
-    sentence = f"Mean rank correlation {trends.mean():+.2f} ± {error:.2f} (seeds {seeds})."
+    seeds = seeds_in_words(result.key.seed for result in found)
+    sentence = f"Mean rank correlation {trends.mean():+.2f} ± {error:.2f} ({seeds})."
     return [Verdict(CLAIM, "reproduced" if trends.mean() < -error else "not reproduced", sentence)]
 
 
