@@ -9,9 +9,9 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from benchmarks.adaptive.problems import Problem, load
 from benchmarks.report import Line, at_least, at_most, report, seconds
 from thrifty import Acquire, DatasetNotFoundError, ThriftyClassifier
+from thrifty.bench.problems import Problem, load
 from thrifty.costs import CostModel
 from thrifty.datasets import load_covtype, load_heart
 
@@ -43,12 +43,12 @@ def fitted(name: str, X: np.ndarray, y: np.ndarray, costs: CostModel) -> tuple[l
 
 def spambase() -> list[Line]:
     """Return the time of a fit, and the speed of batches and sessions at ten units."""
-    problem = load("spambase", 0)
-    lines, model = fitted("spambase", problem.X, problem.y, problem.costs)
+    problem = load("spambase", 0, full=True)
+    lines, model = fitted("spambase", problem.train.X, problem.train.y, problem.costs)
     curve = model.curve_
     point = model.at_cost_weight(float(curve.cost_weight[np.abs(curve.spend - UNITS).argmin()]))
-    spend = point.spend(problem.X_test).mean()
-    batch = np.resize(problem.X_test, (BATCH, problem.X.shape[1]))
+    spend = point.spend(problem.test.X).mean()
+    batch = np.resize(problem.test.X, (BATCH, problem.test.X.shape[1]))
     rate = BATCH / seconds(lambda: point.acquire(batch))
     lines.append(at_least(f"spambase: rows per second, mean spend {spend:.1f}", rate, 50_000, "/s"))
     return [*lines, at_most("spambase: a step of a session", 1e6 * session_step(point, problem), 300, "us")]
@@ -56,8 +56,8 @@ def spambase() -> list[Line]:
 
 def session_step(model: ThriftyClassifier, problem: Problem) -> float:
     """Return the mean time of a step in seconds: one question, and its answer."""
-    names = problem.costs.names or range(problem.X.shape[1])
-    rows = [dict(zip(names, row, strict=True)) for row in problem.X_test[:N_SESSIONS]]
+    names = problem.costs.names or range(problem.test.X.shape[1])
+    rows = [dict(zip(names, row, strict=True)) for row in problem.test.X[:N_SESSIONS]]
     n_steps, start = 0, perf_counter()
     for row in rows:
         session = model.session()

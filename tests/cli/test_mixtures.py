@@ -1,5 +1,6 @@
 """Mixtures at the command line: from the fit to predictions, traces, another budget and the interactive page."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,13 @@ def test_a_mixture_is_fitted_used_and_fitted_again(mixture, thrifty):
     page = thrifty("frontier", "m.thrifty", "--html", "frontier.html")
     assert page.code == 0
     assert "--method l1 --mix --budget" in Path("frontier.html").read_text()
+
+
+def test_without_a_mixture_the_report_says_what_one_would_score(mixture, thrifty):
+    said = " ".join(thrifty(*FIT, "--budget", 5, "-o", "single.thrifty").out.split())
+    found = re.search(r"A mixture of two models should score about (0\.\d+): pass --mix\.", said)
+    assert 0.6 < float(found[1]) < 0.75
+    assert "pass --mix" not in mixture.out
 
 
 def test_chunks_and_parts_of_a_table_are_predicted_like_the_table(mixture, thrifty, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from thrifty import BudgetSearchCV, StaticSelectionClassifier, TableModel, load, save
 from thrifty.models.mixtures.mixture import Mixture
 from thrifty.models.rows import Rows
-from thrifty.tuning.mixing import best_pair
+from thrifty.tuning.mixing import best_pair, rise_at
 from thrifty.tuning.stored_search import StoredSearch
 
 RNG = np.random.default_rng(0)
@@ -114,6 +114,18 @@ def test_without_a_gain_nothing_is_mixed():
     pair = best_pair(pd.DataFrame(points), 4.0)
     assert (pair.dear, round(pair.share, 3)) == (2, 0.375)
     assert best_pair(pd.DataFrame(points), 10.0) is None
+
+
+def test_the_frontier_rises_as_far_as_a_mixture_is_better_than_the_point():
+    line = {"method": "l1", "error": ""}
+    points = [(0.4, 1.0, 0.7), (0.2, 2.0, 0.8), (0.1, 6.0, 0.9)]
+    table = pd.DataFrame(
+        {**line, "parameters": {"cost_weight": w}, "spend": s, "spend_bound": s, "score": v} for w, s, v in points
+    )
+    assert rise_at(table, 4.0, 1) == pytest.approx(0.05)
+    assert rise_at(table, 4.0, 0) == pytest.approx(0.15)
+    assert rise_at(table, 2.0, 1) == 0.0
+    assert rise_at(table, 7.0, 2) == 0.0
 
 
 @pytest.mark.parametrize(

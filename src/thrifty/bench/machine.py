@@ -29,8 +29,12 @@ def versions() -> dict[str, str]:
 @cache
 def machine() -> dict[str, Any]:
     """Return the name of the processor, the number of cores and the operating system."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"processor": _processor(), "cores": cores, "system": platform.system()}
+    return {"processor": _processor(), "cores": n_cores(), "system": platform.system()}
+
+
+def n_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _processor() -> str:

@@ -1,4 +1,4 @@
-"""Everything that the suite can run, by name."""
+"""Everything that the suite can run, by name: the problems of the race, and the reproductions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from thrifty.bench import reproductions
+from thrifty.bench import race, reproductions
 from thrifty.bench.claims import Verdict
+from thrifty.bench.problems import CATALOG, QUICK
+from thrifty.bench.reports.race_figures import curve_figure, describe_curves
 from thrifty.bench.results import Results
 from thrifty.bench.runs import Run
 
@@ -27,6 +29,8 @@ class Part:
         ``figure(results)`` returns a Matplotlib figure or None.
     describe : callable
         ``describe(results)`` returns what the figure shows, in words.
+    is_problem : bool
+        Whether it is a problem of the race.
     """
 
     name: str
@@ -35,17 +39,46 @@ class Part:
     verdicts: Callable[[Results], list[Verdict]]
     figure: Callable[[Results], Any]
     describe: Callable[[Results], str]
+    is_problem: bool = False
 
 
-def parts(only: Sequence[str] = ()) -> list[Part]:
-    """Return the parts of some names, or all; raise ValueError if there is no such part."""
-    known = {part.name: part for part in _all()}
-    if unknown := [name for name in only if name not in known]:
-        raise ValueError(f"--only is {unknown[0]!r}; expected some of: {', '.join(known)}.")
-    return [known[name] for name in only or known]
+def parts(only: Sequence[str] = (), *, full: bool = True) -> list[Part]:
+    """Return the parts of some names; without names all, or those of the quick suite.
+
+    Names may be separated by commas. ``race`` means all problems, ``reproductions`` all others.
+    """
+    known = {part.name: part for part in (*map(_of_problem, CATALOG), *_reproductions())}
+    groups = {
+        "race": [name for name in known if known[name].is_problem],
+        "reproductions": [name for name in known if not known[name].is_problem],
+    }
+    wanted = [name for given in only for name in given.split(",") if name]
+    if unknown := [name for name in wanted if name not in known and name not in groups]:
+        raise ValueError(f"--only is {unknown[0]!r}; expected some of: {', '.join([*groups, *known])}.")
+    if not wanted:
+        return [part for part in known.values() if full or not part.is_problem or part.name in QUICK]
+    names = [each for name in wanted for each in groups.get(name, [name])]
+    return [known[name] for name in dict.fromkeys(names)]
 
 
-def _all() -> list[Part]:
+def _of_problem(name: str) -> Part:
+    return Part(
+        name,
+        CATALOG[name].title,
+        partial(race.runs, name),
+        _nothing,
+        partial(curve_figure, problem=name),
+        partial(describe_curves, problem=name),
+        is_problem=True,
+    )
+
+
+def _nothing(results: Results) -> list[Verdict]:
+    """Return no verdict: that of the race is about all problems together."""
+    return []
+
+
+def _reproductions() -> list[Part]:
     return [_of_reproduction(name, module) for name, module in reproductions.modules().items()]
 
 

@@ -3,8 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from thrifty.costs.amounts import amount
-from thrifty.tuning.comparisons import best_beyond, best_of_all, best_same_for_all, best_within, notes
+from thrifty.tuning.comparisons import best_beyond, best_of_all, best_same_for_all, best_within, complete, notes
+from thrifty.tuning.mixing import best_pair, is_mixture
+from thrifty.tuning.refinement import CLOSE
 
 MAX_METHODS = 4  # in a sentence
 
@@ -56,6 +60,20 @@ def more_money(points: Sequence[Mapping[str, Any]], point: Mapping[str, Any], un
         f"More money buys more: the best score that was measured is {better['score']:.3f}, for "
         f"{amount(better['spend'], unit)} a row ({better['method']})."
     )
+
+
+def unspent_sentences(
+    points: Sequence[Mapping[str, Any]], point: Mapping[str, Any], budget: float, *, smooth: bool = True
+) -> Iterator[str]:
+    """Yield what a mixture of two points should score at the budget, if a point leaves a tenth of it unspent."""
+    if is_mixture(point["parameters"]) or point["spend_bound"] >= CLOSE * budget or not complete(points):
+        return
+    pair = best_pair(pd.DataFrame(complete(points)), budget, smooth=smooth)
+    if pair is not None:
+        yield (
+            "No model that was measured uses the rest of the budget for a better score. A mixture of two models should "
+            f"score about {pair.score:.3f}: pass --mix."
+        )
 
 
 def note_sentences(points: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -8,6 +8,11 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from thrifty.bench.claims import Verdict
+from thrifty.bench.contenders import CONTENDERS
+from thrifty.bench.flagship_verdict import all_standings, ranking_of
+from thrifty.bench.reports.race_figures import describe_ranks, rank_figure
+from thrifty.bench.reports.race_tables import HEADER, problem_rows, rank_rows
 from thrifty.bench.reports.verdicts import verdicts_of
 from thrifty.bench.results import Results
 from thrifty.bench.suite import Part
@@ -19,22 +24,25 @@ def write_page(path: Path, parts: Sequence[Part], results: Results) -> None:
     """Write the report of some parts."""
     sections = {
         "style": (FOLDER / "page.css").read_text(encoding="utf-8"),
-        "verdicts": _verdict_table(parts, results),
+        "verdicts": _verdicts(parts, results),
+        "ranks": _ranks(parts, results),
+        "contents": _contents(parts, results),
         "figures": "".join(_section(part, results) for part in parts),
+        "contenders": table(("name", "method"), _names(), "Contenders"),
+        "missing": _missing(results),
         "made": _made(results),
     }
     page = Template((FOLDER / "page.html").read_text(encoding="utf-8")).substitute(sections)
     path.write_text(page, encoding="utf-8")
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
     """Return a table that scrolls sideways if it is wider than the window; cells are escaped."""
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption or "table")}">'
-        f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
@@ -43,31 +51,77 @@ def picture(figure: Any, description: str) -> str:
     file = BytesIO()
     figure.savefig(file, format="svg", bbox_inches="tight")
     source = "data:image/svg+xml;base64," + b64encode(file.getvalue()).decode()
-    return f'<figure class="wide" tabindex="0"><img src="{source}" alt="{escape(description)}"></figure>'
-
-
-def _verdict_table(parts: Sequence[Part], results: Results) -> str:
-    rows = [
-        (part.name, f"{verdict.claim.paper}, {verdict.claim.where}", verdict.claim.text, verdict.outcome,
-         verdict.sentence)
-        for part, verdict in verdicts_of(parts, results)
-    ]  # fmt: skip
-    return table(("", "source", "claim", "verdict", "what was found"), rows, "Claims") if rows else "<p>No claims.</p>"
-
-
-def _section(part: Part, results: Results) -> str:
-    figure = part.figure(results)
-    if figure is None:
-        return ""
-    description = part.describe(results)
     return (
-        f'<section id="{escape(part.name)}"><h2>{escape(part.title)}</h2>'
-        f"{picture(figure, description)}<p>{escape(description)}</p></section>"
+        '<div class="wide" tabindex="0" role="region" aria-label="figure">'
+        f'<img src="{source}" alt="{escape(description)}"></div>'
     )
 
 
+def _names() -> list[tuple[str, str]]:
+    return [(contender.name, contender.title) for contender in CONTENDERS.values()]
+
+
+def _verdicts(parts: Sequence[Part], results: Results) -> str:
+    return "".join(_claim(name, verdict) for name, verdict in verdicts_of(parts, results)) or "<p>No claims.</p>"
+
+
+def _claim(name: str, verdict: Verdict) -> str:
+    """Return a claim with its source, its verdict, and what was found."""
+    source = f"{verdict.claim.paper}, {verdict.claim.where}"
+    kind = verdict.outcome.replace(" ", "-")
+    return (
+        f'<article><h3>{escape(name)}: <span class="{kind}">{verdict.outcome}</span></h3>'
+        f"<p>{escape(verdict.sentence)}</p>"
+        f"<p><small>{escape(source)}: {escape(verdict.claim.text)}</small></p></article>"
+    )
+
+
+def _ranks(parts: Sequence[Part], results: Results) -> str:
+    ranking = ranking_of(all_standings(results)) if any(part.is_problem for part in parts) else None
+    if ranking is None:
+        return ""
+    ranks = table(("contender", "mean", *ranking.problems), rank_rows(ranking), "Mean ranks, and ranks by problem")
+    shown = picture(rank_figure(ranking), describe_ranks(ranking))
+    return f'<section id="ranks"><h2>Mean ranks</h2>{shown}{ranks}</section>'
+
+
+def _contents(parts: Sequence[Part], results: Results) -> str:
+    links = [
+        f'<li><a href="#{escape(part.name)}">{escape(part.title)}</a></li>' for part in parts if _has(part, results)
+    ]
+    return f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
+
+
+def _has(part: Part, results: Results) -> bool:
+    return bool(results.of(part.name))
+
+
+def _section(part: Part, results: Results) -> str:
+    if not _has(part, results):
+        return ""
+    description, figure = part.describe(results), part.figure(results)
+    shown = picture(figure, description) if figure is not None else ""
+    rows = problem_rows(results, part.name) if part.is_problem else []
+    figures = table(HEADER, rows, f"{part.name}: figures by contender") if rows else ""
+    return (
+        f'<section id="{escape(part.name)}"><h2>{escape(part.title)}</h2>{shown}'
+        f"<p>{escape(description)}</p>{figures}</section>"
+    )
+
+
+def _missing(results: Results) -> str:
+    """Return what was left out: each reason once, with the names of the runs."""
+    reasons: dict[str, list[str]] = {}
+    for key, why in results.left_out.items():
+        reasons.setdefault(why, []).append(f"{key.name} {key.setting}")
+    if not reasons:
+        return "<p>Nothing was left out.</p>"
+    lines = [f"<li>{escape(why)} ({escape(', '.join(sorted(set(runs))))})</li>" for why, runs in reasons.items()]
+    return f"<ul>{''.join(lines)}</ul>"
+
+
 def _made(results: Results) -> str:
-    """Return the versions and machines of the results, and the number of their seeds."""
+    """Return the versions and machines of the results."""
     made = {(tuple(each.versions.items()), tuple(each.machine.items())) for each in results}
     lines = [", ".join(f"{name} {value}" for name, value in (*versions, *machine)) for versions, machine in made]
     return "".join(f"<li>{escape(line)}</li>" for line in sorted(lines))

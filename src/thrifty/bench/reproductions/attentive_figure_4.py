@@ -52,7 +52,7 @@ def _digits(full: bool) -> Any:
 def _letters(full: bool) -> Any:
     isolet = load_isolet()
     isolet.y = (isolet.y >= 13).astype(int)
-    return tabular(isolet, 0, 5000 if full else 1500, 2000)
+    return tabular(isolet, 0, 1000, 560)
 
 
 def _text(full: bool) -> Any:

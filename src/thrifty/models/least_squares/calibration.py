@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit
 
 from thrifty.arrays import namespace_of
+from thrifty.kernels.log_loss import sum_of_class_log_losses
 
 ENOUGH_ROWS = 4096  # more rows would not make a slope and an offset much more precise
 LARGEST_LEVERAGE = 0.95
@@ -64,19 +65,17 @@ def fit_log_odds(scores: np.ndarray, targets: np.ndarray, weight: np.ndarray) ->
     offsets : ndarray of shape (k,)
     """
     n_scores = scores.shape[1]
-    usual_slope = 2.0 if n_scores == 1 else float(n_scores)
+    usual = np.concatenate([[2.0 if n_scores == 1 else float(n_scores)], np.zeros(n_scores)])
+    scores, targets, weight = (np.ascontiguousarray(each, dtype=float) for each in (scores, targets, weight))
     negative_log_likelihood = _binary_loss if n_scores == 1 else _multiclass_loss
 
     def objective(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        slope, offsets = parameters[0], parameters[1:]
-        loss, residual = negative_log_likelihood(slope * scores + offsets, targets)
-        shift = np.concatenate([[slope - usual_slope], offsets])  # the penalty is |shift|² / 2
-        gradient = np.concatenate([[np.einsum("i,ij,ij", weight, residual, scores)], weight @ residual])
-        return weight @ loss + 0.5 * shift @ shift, gradient + shift
+        loss, gradient = negative_log_likelihood(parameters[0], parameters[1:], scores, targets, weight)
+        shift = parameters - usual  # the penalty is |shift|² / 2
+        return loss + 0.5 * shift @ shift, gradient + shift
 
-    start = np.concatenate([[usual_slope], np.zeros(n_scores)])
     bounds = [(SMALLEST_SLOPE, None)] + [(None, None)] * n_scores
-    best = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    best = minimize(objective, usual, jac=True, method="L-BFGS-B", bounds=bounds).x
     return float(best[0]), best[1:]
 
 
@@ -123,13 +122,18 @@ def prior_scores(targets: np.ndarray, weight: np.ndarray, classification: bool) 
     return prior_of(prior_sums(SimpleNamespace(targets=targets, count=weight)), classification)
 
 
-def _binary_loss(log_odds: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the loss (n,) and its derivative (n, 1) for targets of +-1."""
-    loss = np.logaddexp(0.0, -targets * log_odds)[:, 0]
-    return loss, expit(log_odds) - (targets > 0)
+def _binary_loss(
+    slope: float, offsets: np.ndarray, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Return the weighted loss for targets of +-1, and its derivatives by the slope and the offset."""
+    log_odds = slope * scores + offsets
+    loss, residual = np.logaddexp(0.0, -targets * log_odds)[:, 0], expit(log_odds) - (targets > 0)
+    return weight @ loss, np.concatenate([[np.einsum("i,ij,ij", weight, residual, scores)], weight @ residual])
 
 
-def _multiclass_loss(log_odds: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the loss (n,) and its derivative (n, k) for one-hot targets."""
-    loss = logsumexp(log_odds, axis=1) - np.einsum("ij,ij->i", targets, log_odds)
-    return loss, softmax(log_odds, axis=1) - targets
+def _multiclass_loss(
+    slope: float, offsets: np.ndarray, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Return the weighted loss for one-hot targets, and its derivatives by the slope and the offsets."""
+    gradient = np.empty(1 + len(offsets))
+    return sum_of_class_log_losses(slope, offsets, scores, targets, weight, gradient), gradient

@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from thrifty.plots import JaccardDisplay
 from thrifty.plots.axes import style_axes
 
 WIDTH, HEIGHT = 4.2, 3.4  # inches of a panel
@@ -24,3 +27,11 @@ def panels(titles: Sequence[str], x_label: str, y_label: str) -> tuple[Figure, d
         style_axes(ax)
         ax.set(title=title, xlabel=x_label, ylabel=y_label)
     return figure, axes
+
+
+def matrices(shown: Sequence[tuple[str, Sequence[str], NDArray[np.float64]]]) -> Figure:
+    """Return a figure of Jaccard matrices: a title, the names of the rows, and the values of each."""
+    figure, axes = panels([title for title, *_ in shown], "", "")
+    for (_, names, values), ax in zip(shown, axes.values(), strict=True):
+        JaccardDisplay(values, names).plot(ax)
+    return figure

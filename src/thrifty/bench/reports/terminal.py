@@ -1,0 +1,34 @@
+"""What is printed after a run: tables of the race, mean ranks and verdicts."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from thrifty.bench.flagship_verdict import all_standings, ranking_of
+from thrifty.bench.reports.race_tables import HEADER, problem_rows, rank_rows
+from thrifty.bench.reports.verdicts import print_verdicts
+from thrifty.bench.results import Results
+from thrifty.bench.suite import Part
+
+
+def print_report(parts: Sequence[Part], results: Results, console: Console) -> None:
+    """Print all results of some parts."""
+    for part in parts:
+        if part.is_problem and (rows := problem_rows(results, part.name)):
+            _print(f"{part.name}: {part.title}", HEADER, rows, console)
+    ranking = ranking_of(all_standings(results))
+    if ranking is not None and any(part.is_problem for part in parts):
+        _print("Mean ranks", ("contender", "mean", *ranking.problems), rank_rows(ranking), console)
+    print_verdicts(parts, results, console)
+    for key, why in results.left_out.items():
+        console.print(
+            f"{key.name}, seed {key.seed}, {key.setting}: {why}", markup=False, highlight=False, soft_wrap=True
+        )
+
+
+def _print(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:
+    table = Table(*header, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
