@@ -71,6 +71,11 @@ def test_a_run_that_was_given_up_counts_as_the_constant_answer(results):
     assert (last.contender, last.area, last.failures) == ("cstc", 0.0, ("given up after 1 s of CPU time",))
 
 
+def test_seeds_that_some_contender_misses_do_not_count(results):
+    results.append(result("heart", 0, "cstc", 1.0, 0.9))
+    assert {tuple(each.areas) for each in standings(results, "heart")} == {(0,)}
+
+
 def test_ranks_share_places_and_leave_out_contenders_with_gaps():
     ranking = ranked({"x": {"a": 0.9, "b": 0.9, "c": 0.1, "d": 1.0}, "y": {"a": 0.8, "b": 0.7, "c": 0.1}})
     assert ranking.contenders == ("a", "b", "c")
