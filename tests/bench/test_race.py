@@ -93,6 +93,21 @@ def test_no_contender_reads_what_it_does_not_acquire(problem, name):
         assert np.array_equal(again.acquired, answers.acquired)
 
 
+@pytest.mark.parametrize("task", [Task.MULTICLASS, Task.RANKING])
+def test_contenders_serve_the_tasks_that_they_name(task):
+    rows = drawn(120)
+    y = rows.y + (rows.X[:, 2] > 0)
+    ranks = task is Task.RANKING
+    rows = replace(rows, y=y.astype(float) if ranks else y, qid=np.arange(120) // 8 if ranks else None)
+    small = Problem("drawn", 0, rows, rows, CostModel([1.0, 1.0, 2.0, 0.5]), task)
+    for name, contender in CONTENDERS.items():
+        if task in contender.tasks and name not in PACKAGES:
+            for model in contender.fit(Training.of(small, rows), contender.trials(8)[0]):
+                answers = model.answer(rows)
+                assert answers.acquired.shape == rows.X.shape, name
+                assert 0 <= small.score(rows, answers.prediction) <= 1, name
+
+
 def test_paths_are_those_of_each_row(problem):
     training = Training.of(problem, problem.train)
     booster = boosted(training, 1, num_leaves=3, min_data_in_leaf=5)

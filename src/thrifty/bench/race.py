@@ -20,25 +20,29 @@ from thrifty.bench.tuning import Trial, hull, tried
 from thrifty.tuning.problem import Task
 
 QUICK_TRIALS, FULL_TRIALS = 8, 24
-QUICK_SEEDS, FULL_SEEDS = range(3), range(10)
+QUICK_SEEDS, FULL_SEEDS = 3, 10
+QUICK_SEEDS_OF_FEW_ROWS, FULL_SEEDS_OF_FEW_ROWS = 5, 20  # where test sets have a few dozen rows
 FIRST = (FLAGSHIP, FULL)  # so that a run that is stopped early has the most important results
 WARM_ROWS = 60
 
 
 def runs(problem: str, full: bool) -> list[Run]:
     """Return the runs of a problem: all contenders, seed by seed."""
-    n_trials, seeds = (FULL_TRIALS, FULL_SEEDS) if full else (QUICK_TRIALS, QUICK_SEEDS)
+    n_trials = FULL_TRIALS if full else QUICK_TRIALS
     names = [*FIRST, *(name for name in CONTENDERS if name not in FIRST)]
-    return [
-        Run(
-            Key(problem, seed, name, full),
-            partial(measure, problem, seed, name, full, n_trials),
-            {"n_trials": n_trials},
-        )
-        for seed in seeds
-        for name in names
-        if serves(CONTENDERS[name], problem)
-    ]
+    served = [name for name in names if serves(CONTENDERS[name], problem)]
+    return [_run(Key(problem, seed, name, full), n_trials) for seed in range(n_seeds(problem, full)) for name in served]
+
+
+def n_seeds(problem: str, full: bool) -> int:
+    """Return the number of seeds of a problem."""
+    if CATALOG[problem].has_few_rows:
+        return FULL_SEEDS_OF_FEW_ROWS if full else QUICK_SEEDS_OF_FEW_ROWS
+    return FULL_SEEDS if full else QUICK_SEEDS
+
+
+def _run(key: Key, n_trials: int) -> Run:
+    return Run(key, partial(measure, *key, n_trials), {"n_trials": n_trials})
 
 
 def serves(contender: Contender, problem: str) -> bool:

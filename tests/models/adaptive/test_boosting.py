@@ -60,7 +60,7 @@ def test_the_loss_falls_with_every_round(coded, name):
     values = [loss.value(np.repeat(loss.base(slice(None))[:, None], N, axis=1), ALL)]
     for n_rounds in (1, 2, 3, 8, 20):
         fitted = boosted(coded, loss, Plan(n_rounds, 0.2, LIMITS))
-        assert fitted.n_rounds == n_rounds
+        assert fitted.n_trees == list(range(n_rounds + 1))
         assert len(fitted.trees) == n_rounds
         values.append(loss.value(scores(fitted), ALL))
     assert (np.diff(values) < 0).all()
@@ -98,7 +98,7 @@ def test_derivatives_and_steps_of_classes_are_those_of_the_softmax_loss():
     np.testing.assert_allclose(start - scores_before, np.outer(moved, 0.5 * step), atol=1e-12)
 
 
-def test_patience_keeps_the_round_with_the_smallest_held_out_loss(coded):
+def test_patience_ends_boosting_after_the_smallest_held_out_loss(coded):
     random = np.random.default_rng(3)
     loss = LogLoss((SIGNAL + random.normal(size=N) > 0.3).astype(float), np.ones(N))
     train, held_out = ALL[: N // 2], ALL[N // 2 :]
@@ -108,10 +108,12 @@ def test_patience_keeps_the_round_with_the_smallest_held_out_loss(coded):
         return loss.value(scores(fitted), held_out)
 
     stopped = boosted(coded, loss, Plan(60, 0.3, LIMITS, patience=10), train, held_out)
-    assert 1 <= stopped.n_rounds < 50
-    losses = [held_out_loss(n) for n in range(1, int(stopped.n_rounds) + 11)]
-    assert int(np.argmin(losses)) + 1 == stopped.n_rounds
-    assert loss.value(scores(stopped), held_out) == pytest.approx(min(losses))
+    best = int(np.argmin(stopped.losses))
+    assert 1 <= best < 50
+    assert len(stopped.losses) == best + 11
+    np.testing.assert_allclose([held_out_loss(n) for n in (1, best, best + 10)], np.take(stopped.losses, (1, best, -1)))
+    assert loss.value(scores(stopped.first(best)), held_out) == pytest.approx(min(stopped.losses))
+    assert (scores(stopped.first(0)) == stopped.base).all()
 
 
 def test_rows_outside_the_bag_do_not_change_the_trees(coded):

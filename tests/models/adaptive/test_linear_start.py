@@ -6,7 +6,7 @@ import pytest
 from models.adaptive.problems import training_rows
 from thrifty.models.adaptive.boosting import Plan
 from thrifty.models.adaptive.linear_start import fit_start, standardisation, start_scores
-from thrifty.models.adaptive.predictor import MaskedCopies, Phase, fit_predictor, fit_predictors
+from thrifty.models.adaptive.predictor import MaskedCopies, Phase, enough_rounds, fit_predictor, fit_predictors
 from thrifty.models.growing.growth import Limits
 
 N = 400
@@ -75,8 +75,8 @@ def test_held_out_rows_decide_about_the_start():
         predictors, decided = fit_predictors(rows, [Phase([MaskedCopies(ROW, EVERYTHING)], 4, plan)])
         assert len(predictors) == rows.n_folds
         assert wanted is None or decided[0].is_linear is wanted
-        assert all(each.predictor.is_linear[0] == decided[0].is_linear for each in predictors)
-        final = fit_predictor(rows, decided, np.array([5.0]))
+        assert all(each.is_linear[0] == decided[0].is_linear for each in predictors)
+        final = fit_predictor(rows, decided)
         assert final.is_linear[0] == decided[0].is_linear
 
 
@@ -87,10 +87,24 @@ def test_a_phase_with_several_bags_is_the_mean_of_their_ensembles():
     predictors, decided = fit_predictors(rows, [Phase(bags, 4, plan._replace(patience=6))])
     assert decided[0].bags is bags
     assert decided[0].is_linear  # decided with the first bag alone
-    assert all(each.predictor.is_linear[0] for each in predictors)
-    alone = [fit_predictor(rows, [Phase([bag], 4, plan, False)], np.array([6.0])) for bag in bags]
-    together = fit_predictor(rows, [Phase(bags, 4, plan, False)], np.array([6.0]))
+    assert all(each.is_linear[0] for each in predictors)
+    alone = [fit_predictor(rows, [Phase([bag], 4, plan, False, 6)]) for bag in bags]
+    together = fit_predictor(rows, [Phase(bags, 4, plan, False, 6)])
     assert together.forest.n_trees == sum(each.forest.n_trees for each in alone)
     outputs = [each.forest.outputs(X).sum(axis=1) for each in (*alone, together)]
     assert np.corrcoef(np.mean(outputs[:3], axis=0), outputs[3])[0, 1] > 0.95
     assert np.std(outputs[3]) == pytest.approx(np.std(np.mean(outputs[:3], axis=0)), rel=0.2)
+
+
+def test_rounds_that_hardly_decrease_the_loss_are_left_out():
+    losses = [0.8, 0.6, 0.506, 0.502, 0.5, 0.51]
+    assert [enough_rounds(losses, share) for share in (0.0, 0.005, 0.02, 0.3, 1.0)] == [4, 3, 2, 1, 0]
+
+
+def test_all_folds_have_the_same_number_of_rounds():
+    plan = Plan(60, 0.3, Limits(None, 4, 20.0, 5.0), patience=5)
+    rows = training_rows(X, TARGETS[2])
+    predictors, (decided,) = fit_predictors(rows, [Phase([MaskedCopies(ROW, EVERYTHING)], 4, plan, False)])
+    assert decided.n_rounds < 60
+    assert {each.forest.n_trees for each in predictors} == {decided.n_rounds}
+    assert fit_predictor(rows, [decided]).forest.n_trees == round(1.1 * decided.n_rounds)

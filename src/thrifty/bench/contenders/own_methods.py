@@ -92,6 +92,15 @@ def _node_budgets(estimator: Any, training: Training, setting: Setting) -> Itera
     yield "", _fitted(estimator.set_params(max_depth=depth, node_budget=[budget] * depth), training), None
 
 
+def _stopping(estimator: Any, training: Training, setting: Setting) -> Iterator[tuple[str, Any, float | None]]:
+    """Yield a model that stops early; numbers have a tolerance instead of a rate of stop-errors."""
+    if training.task is Task.RANKING:
+        rule: Setting = {"tolerance": 4.0 * setting["delta"] * float(np.std(training.rows.y))}
+    else:
+        rule = {"boundary": "curved", **setting}
+    yield "", _fitted(estimator.set_params(**rule), training), None
+
+
 def _grid(name: str, values: Callable[[int], np.ndarray], n: int) -> list[Setting]:
     return [{name: value} for value in values(n).tolist()]
 
@@ -124,9 +133,7 @@ SWEEPS: dict[str, Sweep] = {
     "early-exit": Sweep(partial(_grid, "s", lambda n: np.geomspace(0.02, 2.0, n)), _one),
     "dynamic": Sweep(partial(_grid, "cost_weight", lambda n: np.geomspace(8.0, 0.1, n)), _one),
     "static": Sweep(lambda n: [{"ranking": name} for name in ("forward", "weight_per_cost")][:n], _capped),
-    "attentive": Sweep(
-        lambda n: [{"boundary": "curved", "delta": delta} for delta in np.geomspace(0.5, 0.005, n).tolist()], _one
-    ),
+    "attentive": Sweep(partial(_grid, "delta", lambda n: np.geomspace(0.5, 0.005, n)), _stopping),
     "truncated": Sweep(lambda n: [{}], _capped),
 }
 

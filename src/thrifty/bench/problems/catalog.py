@@ -30,26 +30,34 @@ class Entry:
         ``build(seed, n_rows)`` returns the data; only problems that are drawn use the arguments.
     rows : tuple of (int or None, int or None)
         The largest numbers of training and test rows in a full run; None means four fifths and one fifth of all.
+    has_few_rows : bool
+        Whether there are fewer than a thousand rows.
     """
 
     title: str
     task: Task
     build: Callable[[int, int], Source]
     rows: tuple[int | None, int | None] = (None, None)
-
-
-def _loaded(
-    title: str, task: Task, load: str, rows: tuple[int | None, int | None] = (None, None), **given: Any
-) -> Entry:
-    return Entry(title, task, partial(stored, load=load, **given), rows)
+    has_few_rows: bool = False
 
 
 BINARY, MULTICLASS = Task.BINARY, Task.MULTICLASS
+Limits = tuple[int | None, int | None]
+
+
+def _small(title: str, load: str) -> Entry:
+    return Entry(title, BINARY, partial(stored, load=load), has_few_rows=True)
+
+
+def _loaded(title: str, task: Task, load: str, rows: Limits = (None, None), **options: Any) -> Entry:
+    return Entry(title, task, partial(stored, load=load, **options), rows)
+
+
 CATALOG: dict[str, Entry] = {
-    "heart": _loaded("Heart disease (Statlog), Ontario prices", BINARY, "load_heart"),
-    "hepatitis": _loaded("Hepatitis, Ontario prices", BINARY, "load_hepatitis"),
-    "pima": _loaded("Pima diabetes, Ontario prices", BINARY, "load_pima"),
-    "bupa": _loaded("Liver disorders, Ontario prices", BINARY, "load_bupa"),
+    "heart": _small("Heart disease (Statlog), Ontario prices", "load_heart"),
+    "hepatitis": _small("Hepatitis, Ontario prices", "load_hepatitis"),
+    "pima": _small("Pima diabetes, Ontario prices", "load_pima"),
+    "bupa": _small("Liver disorders, Ontario prices", "load_bupa"),
     "thyroid": _loaded("Thyroid disease, Ontario prices", MULTICLASS, "load_thyroid"),
     "spambase": _loaded("Spam, unit prices", BINARY, "load_spambase"),
     "cube": Entry("CUBE, unit prices", MULTICLASS, partial(drawn, make="make_cube"), CUBE_ROWS),
@@ -58,7 +66,7 @@ CATALOG: dict[str, Entry] = {
         "Choice of an ASP solver, measured seconds", MULTICLASS, partial(algorithm_selection, scenario="asp_potassco")
     ),
     "cube_nm": Entry("CUBE-NM, unit prices", MULTICLASS, partial(drawn, make="make_cube_nm"), CUBE_ROWS),
-    "heart_cleveland": _loaded("Heart disease (Cleveland), Ontario prices", BINARY, "load_heart_cleveland"),
+    "heart_cleveland": _small("Heart disease (Cleveland), Ontario prices", "load_heart_cleveland"),
     "sat12_indu": Entry(
         "Choice of a SAT solver, measured seconds", MULTICLASS, partial(algorithm_selection, scenario="sat12_indu")
     ),

@@ -31,7 +31,8 @@ class Plan(NamedTuple):
     max_features : float
         The share of the features that each tree draws.
     patience : int or None
-        Boosting stops after this many rounds without a smaller loss of the held-out rows; None: it does not.
+        Boosting stops after this many rounds without a smaller loss of the held-out rows; None: it does not. The trees
+        of these rounds are returned too.
     """
 
     n_rounds: int
@@ -78,17 +79,22 @@ class Boosted(NamedTuple):
     base : ndarray of shape (n_outputs,)
         What their sums start from.
     n_features : int
-    n_rounds : int
-        After how many rounds boosting stopped.
-    loss : float
-        The loss of held-out rows; NaN if the plan has no patience.
+    n_trees : list of int
+        The number of trees after 0, 1, 2, ... rounds. A tree without a split is left out.
+    losses : list of float
+        The loss of held-out rows after 0, 1, 2, ... rounds; NaN if the plan has no patience.
     """
 
     trees: list[Tree]
     base: np.ndarray
     n_features: int
-    n_rounds: int = 0
-    loss: float = np.nan
+    n_trees: list[int]
+    losses: list[float]
+
+    def first(self, n_rounds: int) -> "Boosted":
+        """Return the trees of the first rounds."""
+        trees = self.trees[: self.n_trees[min(n_rounds, len(self.n_trees) - 1)]]
+        return self._replace(trees=trees or [constant_tree(len(self.base))])
 
     def forest(self) -> Forest:
         """Return the trees as a forest."""
@@ -132,19 +138,20 @@ def boost(
     payments = NoPayments(n_features)
     grower = Grower(codes, bins, payments, plan.limits, outputs.constant_hessian, float(weight[bag].sum()))
     trees: list[Tree] = []
-    best, best_round, n_kept = _held_out_loss(outputs, held_out, plan), 0, 0
+    n_trees, losses, best_round = [0], [_held_out_loss(outputs, held_out, plan)], 0
     for round_ in range(1, plan.n_rounds + 1):
         drawn = drawn_features(features, plan, random)
         rows = bag.copy(), held_out.copy()
         grown = grower.grow(Bag(*outputs.derivatives(random), weight, *rows, drawn, grower.n_words))
         if grown.n_splits:  # a tree without a split changes nothing
             trees.append(outputs.take_steps(grown, plan))
-        loss = _held_out_loss(outputs, held_out, plan)
-        if plan.patience is None or loss < best:
-            best, best_round, n_kept = loss, round_, len(trees)
+        n_trees.append(len(trees))
+        losses.append(_held_out_loss(outputs, held_out, plan))
+        if plan.patience is None or losses[-1] < losses[best_round]:
+            best_round = round_
         elif round_ - best_round >= plan.patience:
             break
-    return Boosted(trees[:n_kept] or [constant_tree(len(outputs.base))], outputs.base, n_features, best_round, best)
+    return Boosted(trees or [constant_tree(len(outputs.base))], outputs.base, n_features, n_trees, losses)
 
 
 def _held_out_loss(outputs: Outputs, held_out: np.ndarray, plan: Plan) -> float:

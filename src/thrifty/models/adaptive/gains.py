@@ -35,7 +35,7 @@ class Gains(NamedTuple):
 def no_gains(rows: TrainingRows) -> Gains:
     """Return gains that let every row follow the default order."""
     n_features = rows.codes.n_features + n_described_of(rows) - 2
-    forest = Boosted([constant_tree(1)], np.zeros(1), n_features).forest()
+    forest = Boosted([constant_tree(1)], np.zeros(1), n_features, [], []).forest()
     return Gains([forest] * rows.n_folds, forest, np.empty(0, dtype=np.int64))
 
 

@@ -14,7 +14,7 @@ from thrifty.models.adaptive.gains import Gains, fit_gains, no_gains, restricted
 from thrifty.models.adaptive.lookahead import best_first_group, improvement, shortened, z_score
 from thrifty.models.adaptive.order import default_order
 from thrifty.models.adaptive.policy import MaskedPredictor, PurchasePolicy, position_among
-from thrifty.models.adaptive.predictor import FoldPredictor, MaskedCopies, Phase, fit_predictor, fit_predictors
+from thrifty.models.adaptive.predictor import MaskedCopies, Phase, fit_predictor, fit_predictors
 from thrifty.models.adaptive.simulation import Walks, walk
 from thrifty.models.adaptive.states import copies_along_order, copies_on_policy, explored
 from thrifty.models.adaptive.stopping import Stopped, default_cost_weights, fit_stops, stops_of, with_rule
@@ -88,7 +88,7 @@ class Attempt:
     ----------
     phases : list of Phase
         The masked rows that the predictors are fitted on.
-    predictors : list of FoldPredictor
+    predictors : list of MaskedPredictor
         One for each fold.
     gains : Gains
     route : Route
@@ -97,7 +97,7 @@ class Attempt:
     """
 
     phases: list[Phase]
-    predictors: list[FoldPredictor]
+    predictors: list[MaskedPredictor]
     gains: Gains
     route: Route
     walks: Walks
@@ -166,8 +166,7 @@ class Learner:
         if not best.gains.candidates.size:  # the gain of the default group explains purchases
             gains = gains or self._gains(best, NO_GROUPS)[0]
             best = replace(best, gains=restricted(gains, NO_GROUPS))
-        n_rounds_of_phase = np.mean([each.n_rounds for each in best.predictors], axis=0)
-        predictor = fit_predictor(self.rows, best.phases, n_rounds_of_phase)
+        predictor = fit_predictor(self.rows, best.phases)
         self.advance("final predictor")
         policy = self._policy(predictor, best.gains.of_all, best.gains.candidates, best.route)
         stopped = with_rule(self.rows, best.walks, best.stopped)
@@ -269,9 +268,9 @@ class Learner:
         """Return the policies of an attempt, one for each fold, with other gains or another route if they are given."""
         return self._fold_policies(attempt.predictors, gains or attempt.gains, route or attempt.route)
 
-    def _fold_policies(self, predictors: list[FoldPredictor], gains: Gains, route: Route) -> list[Policy]:
+    def _fold_policies(self, predictors: list[MaskedPredictor], gains: Gains, route: Route) -> list[Policy]:
         return [
-            self._policy(each.predictor, of_fold, gains.candidates, route).training_arrays
+            self._policy(each, of_fold, gains.candidates, route).training_arrays
             for each, of_fold in zip(predictors, gains.of_fold, strict=True)
         ]
 

@@ -1,8 +1,8 @@
 """One predictor of masked rows: boosted trees on copies of the rows, each masked by what a state has bought.
 
 Rows with few groups and rows with many groups are in different phases, each with trees of its own. Boosting starts from
-a constant, or from a linear model if its loss on held-out rows is clearly smaller. If rows are few, a phase is the
-average of several ensembles, each fitted on copies of its own.
+a constant, or from a linear model if its loss on held-out rows is clearly smaller; with few rows, if it is not clearly
+larger. Then a phase is also the average of several ensembles, each fitted on copies of its own.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,9 @@ from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.binning import Codes
 
 NO_FOLD = -1
-LEAST_ADVANTAGE = 0.01  # of a linear start over a constant one, as a share of the held-out loss
+LEAST_ADVANTAGE = 0.01  # of one start over the other, as a share of the held-out loss
+FEW_ROWS = 2_000  # with fewer rows boosting starts from a linear model unless a constant is clearly better
+TOLERATED_LOSS = 2.0  # divided by the number of rows: a share of the held-out loss that is not worth more rounds
 MORE_ROUNDS = 1.1  # all rows are more than those of a fold, so the final predictor gets a few more rounds
 
 
@@ -50,76 +52,96 @@ class Phase(NamedTuple):
         How it is boosted.
     is_linear : bool or None
         Whether boosting starts from a linear model; None if the loss of held-out rows should decide.
+    n_rounds : int
+        The number of rounds with the smallest mean loss of held-out rows; 0 before predictors are fitted.
     """
 
     bags: list[MaskedCopies]
     last_count: int
     plan: Plan
     is_linear: bool | None = None
+    n_rounds: int = 0
 
 
-class PhasePredictor(NamedTuple):
-    """A fitted phase: trees, the linear model that they are added to, the number of rounds, and the held-out loss."""
+class Ensembles(NamedTuple):
+    """A fitted phase: trees of each bag, and the linear model that they are added to, if there is one."""
 
-    boosted: Boosted
+    of_bag: list[Boosted]
     start: LinearStart | None
-    n_rounds: float
-    loss: float
+
+    def first(self, n_rounds: int) -> "Ensembles":
+        """Return the trees of the first rounds."""
+        return self._replace(of_bag=[each.first(n_rounds) for each in self.of_bag])
+
+    def average(self) -> Boosted:
+        """Return trees whose sum is the mean of the sums of all ensembles."""
+        one, *others = self.of_bag
+        if not others:
+            return one
+        return one._replace(
+            trees=[tree._replace(value=tree.value / len(self.of_bag)) for each in self.of_bag for tree in each.trees]
+        )
 
 
-class FoldPredictor(NamedTuple):
-    """The predictor of a fold, and the number of rounds of each phase."""
-
-    predictor: MaskedPredictor
-    n_rounds: list[float]
-
-
-def fit_predictors(rows: TrainingRows, phases: list[Phase]) -> tuple[list[FoldPredictor], list[Phase]]:
+def fit_predictors(rows: TrainingRows, phases: list[Phase]) -> tuple[list[MaskedPredictor], list[Phase]]:
     """Fit one predictor for each fold, on the copies of the rows of the other folds.
 
-    The loss of the copies of the fold itself decides the number of rounds, and whether boosting starts from a linear
-    model if a phase leaves this open. The phases are returned with this decision.
+    The losses of the copies of the folds themselves decide the number of rounds, which is the same for all folds, and
+    whether boosting starts from a linear model if a phase leaves this open. The phases are returned with this decision.
     """
     decided, fitted = zip(*(_fit_phase(rows, phase) for phase in phases), strict=True)
-    of_fold = list(zip(*fitted, strict=True))
-    predictors = [_joined(rows, each, phases) for each in of_fold]
-    n_rounds = [[part.n_rounds for part in each] for each in of_fold]
-    return [FoldPredictor(*each) for each in zip(predictors, n_rounds, strict=True)], list(decided)
+    return [_joined(rows, each, phases) for each in zip(*fitted, strict=True)], list(decided)
 
 
-def fit_predictor(rows: TrainingRows, phases: list[Phase], n_rounds: np.ndarray) -> MaskedPredictor:
-    """Fit the predictor to the copies of all rows, with a given number of rounds of each phase."""
+def fit_predictor(rows: TrainingRows, phases: list[Phase]) -> MaskedPredictor:
+    """Fit the predictor to the copies of all rows, with the number of rounds that was decided for each phase."""
     parts = []
-    for phase, n in zip(phases, n_rounds.tolist(), strict=True):
-        longer = phase.plan._replace(n_rounds=max(1, round(MORE_ROUNDS * n)), patience=None)
+    for phase in phases:
+        longer = phase.plan._replace(n_rounds=round(MORE_ROUNDS * phase.n_rounds), patience=None)
         parts.append(_fit_part(rows, phase._replace(plan=longer), _codes(rows, phase)))
     return _joined(rows, parts, phases)
 
 
-def _fit_phase(rows: TrainingRows, phase: Phase) -> tuple[Phase, list[PhasePredictor]]:
+def _fit_phase(rows: TrainingRows, phase: Phase) -> tuple[Phase, list[Ensembles]]:
     """Fit a phase once for each fold. If it leaves the start of boosting open, the first ensemble decides about it."""
     codes = _codes(rows, phase)
     if phase.is_linear is not None:
-        return phase, _fit_folds(rows, phase, codes)
+        return _fit_folds(rows, phase, codes)[1:]
     starts = [phase._replace(bags=phase.bags[:1], is_linear=each) for each in (False, True)]
-    fitted = [_fit_folds(rows, each, codes[:1]) for each in starts]
-    constant, linear = (np.mean([part.loss for part in parts]) for parts in fitted)
-    is_linear = bool(linear < (1.0 - LEAST_ADVANTAGE) * constant)
-    decided = phase._replace(is_linear=is_linear)
-    return decided, fitted[is_linear] if len(phase.bags) == 1 else _fit_folds(rows, decided, codes)
+    constant, linear = (_fit_folds(rows, each, codes[:1]) for each in starts)
+    advantage = LEAST_ADVANTAGE if len(rows) >= FEW_ROWS else -LEAST_ADVANTAGE
+    is_linear = linear[0] < (1.0 - advantage) * constant[0]
+    if len(phase.bags) == 1:
+        return (linear if is_linear else constant)[1:]
+    return _fit_folds(rows, phase._replace(is_linear=is_linear), codes)[1:]
 
 
 def _codes(rows: TrainingRows, phase: Phase) -> list[Codes]:
     return [rows.masked_codes(*copies) for copies in phase.bags]
 
 
-def _fit_folds(rows: TrainingRows, phase: Phase, codes: list[Codes]) -> list[PhasePredictor]:
-    """Fit a phase once for each fold, on the copies of the rows of the other folds."""
-    return [_fit_part(rows, phase, codes, fold) for fold in range(rows.n_folds)]
+def _fit_folds(rows: TrainingRows, phase: Phase, codes: list[Codes]) -> tuple[float, Phase, list[Ensembles]]:
+    """Fit a phase once for each fold, on the copies of the rows of the other folds.
+
+    Return the mean loss of held-out rows, the phase with the number of rounds, and the ensembles of each fold.
+    """
+    fitted = [_fit_part(rows, phase, codes, fold) for fold in range(rows.n_folds)]
+    losses = [boosted.losses for each in fitted for boosted in each.of_bag]
+    n_rounds = round(np.mean([enough_rounds(each, TOLERATED_LOSS / len(rows)) for each in losses]))
+    loss = np.mean([each[min(n_rounds, len(each) - 1)] for each in losses])
+    return float(loss), phase._replace(n_rounds=n_rounds), [each.first(n_rounds) for each in fitted]
 
 
-def _fit_part(rows: TrainingRows, phase: Phase, codes: list[Codes], fold: int = NO_FOLD) -> PhasePredictor:
-    """Fit one ensemble for each bag, without the rows of a fold, and return their average."""
+def enough_rounds(losses: list[float], tolerated: float) -> int:
+    """Return the smallest number of rounds whose held-out loss exceeds the smallest by at most a share of it.
+
+    The smallest of many losses is partly small by chance. With few rows, this leads to too many trees.
+    """
+    return int(np.argmax(np.array(losses) <= (1.0 + tolerated) * min(losses)))
+
+
+def _fit_part(rows: TrainingRows, phase: Phase, codes: list[Codes], fold: int = NO_FOLD) -> Ensembles:
+    """Fit one ensemble for each bag, without the rows of a fold."""
     held_out = [rows.fold[copies.row] == fold for copies in phase.bags]
     start = _fit_linear_start(rows, phase.bags, held_out) if phase.is_linear else None
     boosted = []
@@ -127,8 +149,7 @@ def _fit_part(rows: TrainingRows, phase: Phase, codes: list[Codes], fold: int = 
         train, rest = (np.flatnonzero(each).astype(np.uint32) for each in (~is_held_out, is_held_out))
         outputs = rows.outputs(copies.row, None if start is None else start_scores(rows, start, *copies))
         boosted.append(boost(of_bag, rows.bins, outputs, train, rest, phase.plan, rows.random))
-    n_rounds, loss = np.mean([(each.n_rounds, each.loss) for each in boosted], axis=0).tolist()
-    return PhasePredictor(_average(boosted), start, n_rounds, loss)
+    return Ensembles(boosted, start)
 
 
 def _fit_linear_start(rows: TrainingRows, bags: list[MaskedCopies], held_out: list[np.ndarray]) -> LinearStart | None:
@@ -138,25 +159,18 @@ def _fit_linear_start(rows: TrainingRows, bags: list[MaskedCopies], held_out: li
     return fit_start(rows, row, bought)
 
 
-def _average(boosted: list[Boosted]) -> Boosted:
-    """Return trees whose sum is the mean of the sums of several ensembles with the same base."""
-    if len(boosted) == 1:
-        return boosted[0]
-    trees = [tree._replace(value=tree.value / len(boosted)) for each in boosted for tree in each.trees]
-    return boosted[0]._replace(trees=trees)
-
-
-def _joined(rows: TrainingRows, parts: Sequence[PhasePredictor], phases: list[Phase]) -> MaskedPredictor:
+def _joined(rows: TrainingRows, parts: Sequence[Ensembles], phases: list[Phase]) -> MaskedPredictor:
     """Return the trees and linear models of all phases as one predictor."""
     n_columns, n_scores = rows.codes.n_features, rows.n_scores
     nothing = LinearStart(np.zeros(n_scores), *np.zeros((2, n_columns, n_scores)))
     starts = [part.start or nothing for part in parts]
-    trees = [tree for part in parts for tree in part.boosted.trees]
+    boosted = [part.average() for part in parts]
+    trees = [tree for each in boosted for tree in each.trees]
     centre, width = standardisation(rows)
     return MaskedPredictor(
         Forest.from_trees(trees, n_features=n_columns, base=np.zeros(n_scores)),
-        np.cumsum([0, *(len(part.boosted.trees) for part in parts)]),
-        np.array([part.boosted.base + start.base for part, start in zip(parts, starts, strict=True)]),
+        np.cumsum([0, *(len(each.trees) for each in boosted)]),
+        np.array([each.base + start.base for each, start in zip(boosted, starts, strict=True)]),
         np.array([phase.last_count for phase in phases], dtype=np.int64),
         centre,
         width,

@@ -180,7 +180,7 @@ def _joined(of_stage: list[Boosted], cost_weights: np.ndarray, n_features: int) 
     """Return the trees of all stages as one rule."""
     n_weights = len(cost_weights)
     trees = [tree for each in of_stage for tree in each.trees] or [constant_tree(n_weights)]
-    forest = Boosted(trees, np.zeros(n_weights), n_features).forest()
+    forest = Boosted(trees, np.zeros(n_weights), n_features, [], []).forest()
     stage_start = np.cumsum([0, *(len(each.trees) for each in of_stage)])
     stage_base = np.reshape([each.base for each in of_stage], (len(of_stage), n_weights))
     return StoppingRule(forest, stage_start, stage_base, cost_weights)
