@@ -36,7 +36,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 SEEDS = (3, 10)
 COST_WEIGHT = 0.5
-QUICK_FOLDS = 4
+QUICK = {"n_folds": 4, "max_states": 2000}
 
 
 def runs(full: bool) -> list[Run]:
@@ -50,8 +50,7 @@ def runs(full: bool) -> list[Run]:
 
 def _measure(setting: str, seed: int, full: bool) -> dict[str, Any]:
     problem = digits(seed, full)
-    folds = {} if full else {"n_folds": QUICK_FOLDS}
-    options = {**settings(problem, seed), **folds, **SETTINGS[setting]}
+    options = {**settings(problem, seed), **({} if full else QUICK), **SETTINGS[setting]}
     model = DynamicSelectionClassifier(cost_weight=COST_WEIGHT, **options).fit(problem.train.X, problem.train.y)
     curve = model.learning_curve_
     return {"setting": setting, **{name: getattr(curve, name).tolist() for name in ("reward", "score", "cost")}}

@@ -315,9 +315,11 @@ class Moments:
     def require_columns(self, features: Sequence[int]) -> None:
         """Compute the columns of X'X of these features, unless they are known."""
         missing = [int(f) for f in features if f not in self._columns]
+        if not missing:
+            return
         if self._prefers_full_product(len(missing)):
             self._compute_full_product()
-        elif missing:
+        else:
             columns = self.rows.sum(gram_columns, self.origin, missing)
             self._columns |= zip(missing, columns, strict=True)
 
