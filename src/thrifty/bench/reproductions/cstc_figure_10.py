@@ -16,6 +16,7 @@ from scipy.stats import spearmanr
 from thrifty.bench.claims import Claim, Verdict
 from thrifty.bench.reproductions._measuring.absence import not_run
 from thrifty.bench.reproductions._measuring.queries import NOTE, synthetic
+from thrifty.bench.reproductions._measuring.seeds import seeds_in_words
 from thrifty.bench.reproductions._measuring.supports import cheapest_good
 from thrifty.bench.reproductions.cstc_figure_6 import cstc
 from thrifty.bench.results import Results
@@ -70,18 +71,18 @@ def verdicts(results: Results) -> list[Verdict]:
         return [not_run(CLAIM, NAME, results, "two trees of at least three leaves with different features")]
     trends = np.array([result.values["trend"] for result in found])
     error = trends.std(ddof=1) / np.sqrt(len(trends))
-    seeds = ", ".join(str(result.key.seed) for result in found)
-    sentence = f"Mean rank correlation {trends.mean():+.2f} ± {error:.2f} (seeds {seeds})."
+    seeds = seeds_in_words(result.key.seed for result in found)
+    sentence = f"Mean rank correlation {trends.mean():+.2f} ± {error:.2f} ({seeds})."
     return [Verdict(CLAIM, "reproduced" if trends.mean() < -error else "not reproduced", sentence)]
 
 
 def figure(results: Results) -> Any:
-    """Draw the Jaccard matrix of the first tree, with the average labels of its leaves."""
+    """Draw the Jaccard matrix of the first tree that has a trend, with the average labels of its leaves."""
     from thrifty.bench.reproductions._measuring.drawing import matrices
 
     found = results.of(NAME)
     if not found:
         return None
-    values = found[0].values
+    values = max(found, key=lambda result: result.values["trend"] is not None).values
     names = [f"v{node} ({label:.2f})" for node, label in zip(values["leaves"], values["labels"], strict=True)]
     return matrices([("leaves and their average labels", names, np.array(values["jaccard"]))])

@@ -22,6 +22,7 @@ from thrifty.bench.reproductions._measuring.absence import not_run
 from thrifty.bench.reproductions._measuring.curves import chosen, measured_curve
 from thrifty.bench.reproductions._measuring.leads import worst
 from thrifty.bench.reproductions._measuring.problems import Part, Problem
+from thrifty.bench.reproductions._measuring.seeds import seeds_in_words
 from thrifty.bench.results import Results
 from thrifty.bench.runs import Key, Run
 from thrifty.datasets import load_mnist
@@ -113,7 +114,7 @@ def _error_within(curve: Any, budget: float) -> float:
 
 
 def _seeds(found: list[Any]) -> str:
-    return f"seeds {', '.join(str(result.key.seed) for result in found)}, {found[0].values['n_test']} test rows"
+    return f"{found[0].values['n_test']} test rows, {seeds_in_words(result.key.seed for result in found)}"
 
 
 def figure(results: Results) -> Any:

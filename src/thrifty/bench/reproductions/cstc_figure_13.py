@@ -15,6 +15,7 @@ import numpy as np
 
 from thrifty.bench.claims import Claim, Verdict
 from thrifty.bench.reproductions._measuring.absence import not_run
+from thrifty.bench.reproductions._measuring.seeds import seeds_in_words
 from thrifty.bench.reproductions.cstc_figure_12 import RESOLUTIONS, cstc, digits
 from thrifty.bench.results import Results
 from thrifty.bench.runs import Key, Run
@@ -65,7 +66,7 @@ def verdicts(results: Results) -> list[Verdict]:
     sentence = (
         f"Mean number of pixels from large to small lambda: {' '.join(f'{each:.0f}' for each in acquired)}; the shares "
         f"of 3s and 8s at the leaves of the cheapest tree differ by {apart:.2f} "
-        f"(seeds {', '.join(str(result.key.seed) for result in found)})."
+        f"({seeds_in_words(result.key.seed for result in found)})."
     )
     return [Verdict(CLAIM, "reproduced" if grows and apart >= APART else "not reproduced", sentence)]
 
