@@ -133,8 +133,8 @@ async def _called(
     async with free_threads:
         for key in keys:
             await _arrival(worker, key)
-        while worker.status == Status.paused:  # its memory is nearly full, and blocks are being written to disk
-            await asyncio.sleep(PAUSE)
+        if worker.status == Status.paused:
+            raise MemoryError("the memory of this worker is nearly full; tasks wait, or go to other workers")
         blocks = [worker.data[key] for key in keys]
         call = partial(called_on_one_thread, work, *blocks, *arguments)
         del blocks
