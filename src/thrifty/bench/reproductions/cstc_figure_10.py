@@ -77,12 +77,12 @@ def verdicts(results: Results) -> list[Verdict]:
 
 
 def figure(results: Results) -> Any:
-    """Draw the Jaccard matrix of the first tree, with the average labels of its leaves."""
+    """Draw the Jaccard matrix of the first tree that has a trend, with the average labels of its leaves."""
     from thrifty.bench.reproductions._measuring.drawing import matrices
 
     found = results.of(NAME)
     if not found:
         return None
-    values = found[0].values
+    values = max(found, key=lambda result: result.values["trend"] is not None).values
     names = [f"v{node} ({label:.2f})" for node, label in zip(values["leaves"], values["labels"], strict=True)]
     return matrices([("leaves and their average labels", names, np.array(values["jaccard"]))])

@@ -88,7 +88,7 @@ def _roughness(reward: list[float]) -> float:
 
 
 def figure(results: Results) -> Any:
-    """Draw the mean reward over the seeds by iteration."""
+    """Draw the mean reward over the seeds by iteration; the two kinds of margins have different units."""
     from thrifty.bench.reproductions._measuring.drawing import panels
 
     rewards: dict[str, list[list[float]]] = {}
@@ -96,10 +96,13 @@ def figure(results: Results) -> Any:
         rewards.setdefault(result.values["setting"], []).append(result.values["reward"])
     if not rewards:
         return None
-    figure, axes = panels(["digits, lambda 0.5"], "iteration", "reward")
-    (ax,) = axes.values()
+    figure, axes = panels(["margins of scores, as printed", "margins of probabilities"], "iteration", "reward")
+    printed, default = axes.values()
     for setting, each in rewards.items():
         mean = np.mean(each, axis=0)
+        ax = default if setting.endswith("default") else printed
         ax.plot(np.arange(1, len(mean) + 1), mean, label=setting)
-    ax.legend(frameon=False, fontsize=8)
+    for ax in (printed, default):
+        if ax.lines:
+            ax.legend(frameon=False, fontsize=8)
     return figure

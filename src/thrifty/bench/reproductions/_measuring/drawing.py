@@ -42,5 +42,6 @@ def matrices(shown: Sequence[tuple[str, Sequence[str], NDArray[np.float64]]]) ->
     """Return a figure of Jaccard matrices: a title, the names of the rows, and the values of each."""
     figure, axes = panels([title for title, *_ in shown], "", "")
     for (_, names, values), ax in zip(shown, axes.values(), strict=True):
+        ax.grid(visible=False)
         JaccardDisplay(values, names).plot(ax)
     return figure
