@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench bench-check slow examples docs clean
+.PHONY: demo test lint bench bench-check proof slow examples docs clean
 .DELETE_ON_ERROR:
 
 demo: .venv/ready
@@ -23,6 +23,13 @@ lint: .venv/ready
 bench: .venv/ready
 	$(BIN)/thrifty bench --html thrifty-bench.html
 	$(BIN)/python -m benchmarks
+
+# The committed summary of the suite, from a file of results, and what the documentation shows of it.
+RESULTS ?= thrifty-bench.jsonl
+proof: .venv/ready
+	$(BIN)/thrifty bench --report --results $(RESULTS) --summary src/thrifty/bench/summary.json
+	$(BIN)/python docs/site/figures.py ranks
+	$(BIN)/python -W error tests/documents.py docs/proof.md
 
 # A small subset of the suite against the committed summary: under a minute. A loss beyond noise is an error.
 bench-check: .venv/ready

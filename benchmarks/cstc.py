@@ -1,4 +1,6 @@
-"""CSTC: experiments of Xu et al. (2014), JMLR 15, comparison of its two solvers, and training time relative to ASTC.
+"""CSTC: real prices, digits, comparison of its two solvers, and training time.
+
+Figures and tables of the papers are reproductions of ``thrifty bench``.
 
 To run a single table: ``python -c "import benchmarks.cstc as b; b.mnist()"``.
 """
@@ -7,7 +9,6 @@ import resource
 import sys
 import tempfile
 import warnings
-from itertools import chain
 from multiprocessing import get_context
 from time import perf_counter
 
@@ -17,11 +18,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 from benchmarks.problems import YAHOO_SIZE, correlated_regression, missing
 from benchmarks.report import at_least, at_most, report, table
-from thrifty import ASTCClassifier, ASTCRegressor, CostWeightedL1Classifier, CSTCClassifier, CSTCRegressor
-from thrifty.datasets import load_covtype, load_heart, load_mnist, load_thyroid, make_ltr, make_quadrants
+from thrifty import CostWeightedL1Classifier, CSTCClassifier, CSTCRegressor
+from thrifty.datasets import load_heart, load_mnist, load_thyroid
 from thrifty.metrics import CostCurve, area_under_cost_curve, cost_curve
 
-LABEL_MEANS = ((27, 9, -9, -27), (27, 9, -27, -9), (15, 5, -15, -5), (20, 10, -20, -10), (9, 3, -9, -3))
 SETTINGS = {
     "default": {},
     "depth 2": {"max_depth": 2},
@@ -29,51 +29,14 @@ SETTINGS = {
     "depth 2, l1_weight 0.1": {"max_depth": 2, "l1_weight": 0.1},
 }
 MNIST_LIMITS = ((25, 0.043), (53, 0.035), (118, 0.030))  # (mean spend, largest test error within it)
-FOREST_ROWS = 36_603
-TABLE_1 = {  # Kusner et al. (2014): budget to speed-up of ASTC over CSTC
-    "Yahoo!": {10: 119, 52: 52, 86: 41, 169: 21, 468: 15, 800: 9.2, 1495: 6.6},
-    "Forest": {3: 8.4, 5: 7.0, 8: 6.3, 13: 4.9, 23: 3.1, 50: 1.4},
-}
 
 
 def main() -> None:
-    quadrants()
     heart()
     thyroid()
     solvers()
     yahoo_size()
     mnist()
-    against_astc()
-
-
-# Section 6.1 of Xu et al. (2014): synthetic data with four quadrants
-
-
-def quadrants() -> None:
-    lines, purchases = [], []
-    for means in LABEL_MEANS:
-        train, test = (make_quadrants(2000, label_means=means, random_state=seed) for seed in (0, 1))
-        sweep = CSTCRegressor(costs=train.costs, max_depth=3)
-        models = sweep.path(train.X, train.y, cost_weights=np.geomspace(1e-5, 1e-1, 16))
-        cheap = [model for model in models if model.spend(test.X).mean() <= 12.5]
-        best = max(cheap, key=lambda model: model.score(test.X, test.y))
-        lines.append(at_most(f"means {means}: MSE / Var(y)", 1 - best.score(test.X, test.y), 0.002, ""))
-        purchases.append((str(means), f"{best.spend(test.X).mean():.2f}", *_bought_by_level(best, train.names)))
-    report("CSTC, quadrants, depth 3: best of 16 cost weights within a mean spend of 12.5", lines)
-    table(
-        "Features bought by each tree; the optimal mean spend is 12",
-        ("means", "spend", "root", "children", "leaves"),
-        purchases,
-    )
-
-
-def _bought_by_level(model, names):
-    """Return the names of the features bought at the root, at its children and at the leaves."""
-    tree, levels = model.tree_, []
-    for depth in range(3):
-        nodes = np.flatnonzero(tree.depth == depth)
-        levels.append(" | ".join(" ".join(names[j] for j in tree.buys(k)) or "-" for k in nodes))
-    return levels
 
 
 # Real prices: cost curves of CSTC and of a single cost-weighted l1 model
@@ -222,57 +185,6 @@ def _seconds_of_fit(model, X, y):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, y)
     return perf_counter() - start
-
-
-# Table 1 of Kusner et al. (2014): training time of CSTC and ASTC with equal node budgets
-
-
-def against_astc() -> None:
-    header = ("", "mean spend", "CSTC", "ASTC", "speed-up of ASTC", "speed-up in Table 1, by budget")
-    title = "Training time, depth 5; ASTC has the node costs of CSTC as node budgets (CSTC: joint; in Table 1 block)"
-    table(title, header, chain(_yahoo(), _forest()))
-
-
-def _yahoo():
-    data = make_ltr(200, 24, 519, random_state=0)
-    weights = (1e-2, 3e-3, 1e-3)
-    yield from _speed_ups("Yahoo!", CSTCRegressor, ASTCRegressor, data.X, data.y.astype(float), data.costs, weights)
-
-
-def _forest():
-    if missing("covtype"):
-        return
-    data = load_covtype(binary=True)
-    rows = np.random.default_rng(0).permutation(len(data.y))[:FOREST_ROWS]
-    X, y = data.X[rows], data.y[rows]
-    yield from _speed_ups("Forest", CSTCClassifier, ASTCClassifier, X, y, data.costs, (0.5, 0.3, 0.02))
-
-
-def _speed_ups(name, tree, greedy, X, y, costs, cost_weights):
-    published = " ".join(f"{budget}: {times:g}x" for budget, times in TABLE_1[name].items())
-    for model in (tree(max_depth=2, cost_weight=0.1), greedy(max_depth=2)):
-        model.fit(X[:500], y[:500])  # compile
-    for cost_weight in cost_weights:
-        model = tree(costs=costs, max_depth=5, cost_weight=cost_weight)
-        of_tree = _seconds_of_fit(model, X, y)
-        of_greedy = _seconds_of_fit(greedy(costs=costs, max_depth=5, node_budget=_node_budgets(model)), X, y)
-        times = f"{of_tree:.1f} s", f"{of_greedy:.2f} s", f"{of_tree / of_greedy:.0f}x"
-        yield name, f"{model.spend(X).mean():.1f}", *times, published
-        published = ""
-
-
-def _node_budgets(model):
-    """Return the cost of what each node buys, by its position in the complete tree.
-
-    The children of position k are 2k + 1 and 2k + 2.
-    """
-    budgets, tree = np.zeros(2**model.max_depth - 1), model.tree_
-    queue = [(0, 0)]
-    while queue:
-        k, position = queue.pop()
-        budgets[position] = tree.step_cost[k]
-        queue += [(c, 2 * position + side) for side, c in ((1, tree.upper[k]), (2, tree.lower[k])) if c >= 0]
-    return budgets
 
 
 if __name__ == "__main__":

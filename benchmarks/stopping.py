@@ -20,7 +20,6 @@ from benchmarks.report import at_least, at_most, ratio, report, seconds, table
 from thrifty.datasets import load, load_mnist
 from thrifty.models.stopping.attentive import AttentiveClassifier
 from thrifty.models.stopping.curves import attentive_curve, truncated_curve
-from thrifty.models.stopping.simulation import simulate_stst
 
 MAX_STOP_ERROR = 0.3  # up to here the paper finds early stopping better than truncation
 SMALL_STOP_ERROR = 0.001  # the loss of accuracy is at most the stop-error
@@ -33,34 +32,12 @@ N_SPLITS = 200
 
 
 def main() -> None:
-    simulation()
     mnist()
     text()
     wide()
     speed()
     ensemble()
     certified()
-
-
-def simulation() -> None:
-    """Simulate random walks as in Fig. 3.
-
-    The stop-error is below delta, and the mean number of terms grows in proportion to the square root of n.
-    """
-    found = simulate_stst((0.01, 0.05, 0.1, 0.2, 0.3, 0.5), (2048, 4096, 8192, 16384, 32768), random_state=0)
-    rows = [
-        (f"{n}", *(f"{error:.3f} / {terms:.0f}" for error, terms in zip(errors, mean, strict=True)))
-        for n, errors, mean in zip(found.n_terms, found.stop_error, found.mean_terms, strict=True)
-    ]
-    table("Constant boundary: stop-error / mean number of terms", ("n", *(f"delta {d:g}" for d in found.delta)), rows)
-    report(
-        "Simulation of Fig. 3",
-        [
-            at_most("largest stop-error / delta", (found.stop_error / found.delta).max(), 1.0, ""),
-            at_least("smallest log-log slope of the mean number of terms over n", found.growth.min(), 0.4, ""),
-            at_most("largest log-log slope of the mean number of terms over n", found.growth.max(), 0.6, ""),
-        ],
-    )
 
 
 def mnist() -> None:

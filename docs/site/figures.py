@@ -22,6 +22,8 @@ from thrifty import (
     GreedyMiserRanker,
     simulate_stst,
 )
+from thrifty.bench.reports.race_figures import draw_ranks
+from thrifty.bench.summary import committed_ranking
 from thrifty.datasets import load_heart, make_ltr, make_quadrants
 from thrifty.metrics import cost_curve, ndcg_at_k
 from thrifty.plots import CostCurveDisplay, LearningCurveDisplay, StopErrorDisplay, TreeDisplay
@@ -114,7 +116,12 @@ def ranking():
     return data.costs, *halves
 
 
-FIGURES = [astc, cstc, greedy_miser, early_exit, dynamic, attentive, truncated, search]
+def ranks(figure):
+    """Draw the mean ranks of the committed summary of the benchmark suite."""
+    draw_ranks(committed_ranking(), figure)
+
+
+FIGURES = [astc, cstc, greedy_miser, early_exit, dynamic, attentive, truncated, search, ranks]
 
 
 def main(names: list[str]) -> None:

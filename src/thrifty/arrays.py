@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -118,15 +119,28 @@ class Selection:
     """
 
     def __init__(self, marks: Any):
-        xp, self.marks = namespace_of(marks), marks
-        flat = xp.reshape(marks, (-1,))
-        self.positions = xp.nonzero(flat)[0]
+        self.marks = marks
+        if isinstance(marks, np.ndarray):
+            self.positions = marks.ravel().nonzero()[0]
+        else:
+            xp = namespace_of(marks)
+            self.positions = xp.nonzero(xp.reshape(marks, (-1,)))[0]
         self.size = int(self.positions.shape[0])
+
+    @cached_property
+    def _rank(self) -> Any:
+        """For each entry, the number of marked entries before it; one less for those after the last marked one."""
+        xp = namespace_of(self.marks)
+        flat = xp.reshape(self.marks, (-1,))
         counted = xp.cumsum(flat) if xp is np else xp.cumulative_sum(xp.astype(flat, self.positions.dtype))
-        self._rank = xp.clip(counted - 1, 0, None)
+        return xp.clip(counted - 1, 0, None)
 
     def of(self, values: Any) -> Any:
         """Return the marked entries of an array that can be broadcast to the shape of the marks."""
+        if isinstance(values, np.ndarray):
+            return (values if values.shape == self.marks.shape else np.broadcast_to(values, self.marks.shape))[
+                self.marks
+            ]
         xp = namespace_of(values)
         return xp.take(xp.reshape(xp.broadcast_to(values, self.marks.shape), (-1,)), self.positions)
 
@@ -134,6 +148,8 @@ class Selection:
         """Return an array with these marked entries, and all other entries from `others`."""
         if not self.size:
             return others
+        if isinstance(entries, np.ndarray):
+            return np.where(self.marks, entries.take(self._rank).reshape(self.marks.shape), others)
         xp = namespace_of(entries)
         return xp.where(self.marks, xp.reshape(xp.take(entries, self._rank), self.marks.shape), others)
 
@@ -142,8 +158,12 @@ class Selection:
 
         The marks have one axis, and `entries` has an entry for each of them along its last axis.
         """
-        xp = namespace_of(entries)
         shape = (*entries.shape[:-1], self.marks.shape[0])
+        if isinstance(entries, np.ndarray):
+            spread = np.zeros(shape, entries.dtype)
+            spread[..., self.positions] = entries
+            return spread
+        xp = namespace_of(entries)
         zeros = xp.zeros(shape, dtype=entries.dtype, **place_of(entries))
         return xp.where(self.marks, xp.take(entries, self._rank, axis=entries.ndim - 1), zeros) if self.size else zeros
 

@@ -80,6 +80,15 @@ def test_runs_in_other_processes_give_the_same(tmp_path):
     assert {each.key: each.values for each in several} == {each.key: each.values for each in alone}
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_missing_when_time_is_up_is_computed_later(jobs):
+    runs, results = [run(f"{k}", partial(double, k)) for k in range(4)], Results()
+    compute(runs, results, jobs=jobs, seconds=-1.0)
+    assert len(results) == 0
+    compute(runs, results, jobs=jobs)
+    assert len(results) == 4
+
+
 def test_full_results_count_where_both_are_there():
     results = Results()
     results.append(Result(Key("part", 0, "a", full=False), {"score": 1}))

@@ -3,6 +3,7 @@
 import json
 import re
 from math import isnan, sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from thrifty.bench.reproductions import promised_budgets
 from thrifty.bench.results import Result, Results
 from thrifty.bench.runs import Key
 from thrifty.bench.suite import parts
-from thrifty.bench.summary import committed, figures, summary_of, write_summary
+from thrifty.bench.summary import committed, committed_ranking, figures, summary_of, write_summary
 
 PROBLEMS = ("heart", "pima")
 
@@ -68,6 +69,11 @@ def test_a_run_that_was_given_up_counts_as_the_constant_answer(results):
     results.append(Result(Key("heart", 0, "cstc"), {}, error="given up after 1 s of CPU time"))
     last = standings(results, "heart")[-1]
     assert (last.contender, last.area, last.failures) == ("cstc", 0.0, ("given up after 1 s of CPU time",))
+
+
+def test_seeds_that_some_contender_misses_do_not_count(results):
+    results.append(result("heart", 0, "cstc", 1.0, 0.9))
+    assert {tuple(each.areas) for each in standings(results, "heart")} == {(0,)}
 
 
 def test_ranks_share_places_and_leave_out_contenders_with_gaps():
@@ -131,13 +137,17 @@ def test_the_committed_summary_has_what_the_check_compares():
 
 
 def test_the_committed_ranking_follows_from_the_committed_areas():
-    summary = committed()
-    areas = {
-        problem: {name: each["area"] for name, each in contenders.items() if name != FULL}
-        for problem, contenders in summary["problems"].items()
-    }
-    ranking = ranked(areas)
-    assert {name: round(ranking.rank_of(name), 4) for name in ranking.contenders} == summary["ranking"]["mean_ranks"]
+    ranking = committed_ranking()
+    found = {name: round(ranking.rank_of(name), 4) for name in ranking.contenders}
+    assert found == committed()["ranking"]["mean_ranks"]
+
+
+def test_the_picture_of_the_documentation_has_the_committed_ranks():
+    picture = (Path(__file__).parents[2] / "docs" / "figures" / "ranks.svg").read_text(encoding="utf-8")
+    ranking = committed_ranking()
+    shown = [line for line in re.findall(r"<!-- (.*?) -->", picture) if line in ranking.contenders]
+    assert shown == list(ranking.contenders)
+    assert f"<!-- critical difference {ranking.critical_difference:.1f} -->" in picture
 
 
 def test_the_summary_is_json_without_host_names(results, tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distributed import wait
-from thrifty.distributed import Partitions
+from thrifty.distributed import Partitions, holders
 from thrifty.distributed.holders import Holders
 from thrifty.kernels.threads import n_threads
 from thrifty.models.homes import PerBlock
@@ -36,6 +36,13 @@ def used_threads(block):
 
 def failing(block):
     raise ZeroDivisionError("this block cannot be divided")
+
+
+EVENTS = []
+
+
+def noted(block):
+    EVENTS.append("work")
 
 
 def refuse_tasks(monkeypatch):
@@ -87,3 +94,19 @@ def test_errors_of_functions_reach_the_client(home):
         home.sum(failing)
     with pytest.raises(ZeroDivisionError, match="cannot be divided"):
         home.map(failing).collect(scaled, 1.0)
+
+
+def test_a_worker_reads_a_block_when_a_thread_is_free(client, monkeypatch):
+    """Otherwise blocks that are on disk would be in memory together."""
+    futures = client.map(np.zeros, range(5), workers=[next(iter(client.nthreads()))], pure=False)
+    wait(futures)
+    waited = holders._arrival
+
+    async def noted_arrival(worker, key):
+        await waited(worker, key)
+        EVENTS.append("block")
+
+    monkeypatch.setattr(holders, "_arrival", noted_arrival)
+    EVENTS.clear()
+    Partitions.of(client, futures).collect(noted)
+    assert EVENTS == ["block", "work"] * 5

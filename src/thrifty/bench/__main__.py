@@ -3,6 +3,7 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
 from thrifty.bench.command import RESULTS, Options, bench, print_check, print_list
@@ -40,6 +41,7 @@ def parser() -> ArgumentParser:
     options.add_argument("--limit", type=float, default=LIMIT, help="CPU seconds of one run; default: %(default)s")
     options.add_argument("--again", action="store_true", help="also compute runs that are in the file")
     options.add_argument("--report", action="store_true", help="compute nothing; report the results of the file")
+    options.add_argument("--seconds", type=float, default=inf, help="when to start no more runs")
     options.add_argument("--list", action="store_true", help="list names and numbers of runs")
     options.add_argument("--check", action="store_true", help="compare a small subset with the committed summary")
     return options

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 from rich.console import Console
@@ -42,6 +43,8 @@ class Options:
         Whether to compute runs again that are in the file.
     report : bool
         Whether to compute nothing.
+    seconds : float
+        When to start no more runs.
     """
 
     full: bool = False
@@ -53,12 +56,14 @@ class Options:
     limit: float = LIMIT
     again: bool = False
     report: bool = False
+    seconds: float = inf
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
             raise ValueError(f"--jobs is {self.jobs}; expected a number of at least 1.")
-        if not self.limit > 0:
-            raise ValueError(f"--limit is {self.limit:g}; expected a number of seconds above 0.")
+        for name, value in (("--limit", self.limit), ("--seconds", self.seconds)):
+            if not value > 0:
+                raise ValueError(f"{name} is {value:g}; expected a number of seconds above 0.")
         for option, path in (("--results", self.results), ("--html", self.html), ("--summary", self.summary)):
             if path is not None and not path.absolute().parent.is_dir():
                 raise ValueError(f"{option} is {path}; its folder does not exist. Make it, or name another file.")
@@ -71,7 +76,8 @@ def bench(options: Options) -> None:
     if not options.report:
         runs = [run for part in chosen for run in part.runs(options.full)]
         runs.sort(key=lambda run: run.key.seed)  # so that an early end leaves as many whole seeds as possible
-        compute(runs, results, limit=options.limit, jobs=options.jobs, again=options.again)
+        limits = {"limit": options.limit, "seconds": options.seconds}
+        compute(runs, results, jobs=options.jobs, again=options.again, **limits)
     console = Console()
     print_report(chosen, results, console)
     _say(console, f"{len(results)} results: {options.results}")

@@ -11,7 +11,7 @@ The area is the mean height between spend 0 and 1. Over k seeds with mean m and 
 interval is m +- t s / sqrt(k), where t is the 97.5% quantile of the t distribution with k - 1 degrees of freedom.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -124,10 +124,15 @@ class Standing:
         """Half the width of the confidence interval of the area; NaN for a single seed."""
         return half_width(list(self.areas.values()))
 
+    def on(self, seeds: set[int]) -> "Standing":
+        """Return the standing on some seeds."""
+        areas, enough = ({s: by[s] for s in sorted(seeds) if s in by} for by in (self.areas, self.enough))
+        return replace(self, areas=areas, enough=enough)
+
     @property
     def spend_for_enough(self) -> float:
         """The mean share of the total that reaches 99% of the full model's score; NaN if some seed never does."""
-        return float(np.mean(list(self.enough.values())))
+        return _mean(list(self.enough.values()))
 
 
 def half_width(values: list[float]) -> float:
@@ -146,6 +151,7 @@ def standings(results: Results, problem: str) -> list[Standing]:
     """Return the standing of each contender on a problem, the largest area first.
 
     A seed whose run was given up or failed counts as the constant answer. Contenders without any run are missing.
+    While runs are missing, only the seeds count that all contenders have, if there is one.
     """
     found = results.of(problem)
     scale = Scale.of(found)
@@ -153,7 +159,9 @@ def standings(results: Results, problem: str) -> list[Standing]:
         return []
     failed = _failures(results, problem, found[0].key.full)
     names = {each.key.setting for each in found} | set(failed)
-    return sorted((_standing(name, found, failed.get(name, {}), scale) for name in names), key=lambda each: -each.area)
+    each = [_standing(name, found, failed.get(name, {}), scale) for name in names]
+    common = set.intersection(*(set(standing.areas) for standing in each))
+    return sorted((standing.on(common) if common else standing for standing in each), key=lambda one: -one.area)
 
 
 def _standing(name: str, found: list[Result], failed: dict[int, str], scale: Scale) -> Standing:

@@ -2,7 +2,8 @@
 
 import warnings
 from collections.abc import Iterable, Iterator
-from time import perf_counter, process_time
+from math import inf
+from time import perf_counter, process_time, time
 
 from joblib import Parallel, delayed
 from rich.console import Console
@@ -19,7 +20,15 @@ from thrifty.kernels.threads import on_one_thread
 OUT_OF_TIME = "given up"
 
 
-def compute(runs: Iterable[Run], results: Results, *, limit: float = LIMIT, jobs: int = 1, again: bool = False) -> None:
+def compute(
+    runs: Iterable[Run],
+    results: Results,
+    *,
+    limit: float = LIMIT,
+    jobs: int = 1,
+    again: bool = False,
+    seconds: float = inf,
+) -> None:
     """Compute runs and append their results.
 
     Parameters
@@ -33,13 +42,16 @@ def compute(runs: Iterable[Run], results: Results, *, limit: float = LIMIT, jobs
         The number of runs at a time. Each run has one thread, so that CPU times can be compared.
     again : bool, default=False
         Whether to compute all runs, also those that `results` contains.
+    seconds : float, default=infinity
+        After this time no more runs are started; a later call computes what is missing.
     """
     missing = [run for run in runs if again or not _is_done(run, results)]
     if not missing:
         return
+    end = time() + seconds
     with _progress() as progress:
         task = progress.add_task("", total=len(missing))
-        for result, left_out in _measured(missing, limit, jobs):
+        for result, left_out in _measured(missing, limit, jobs, end):
             if left_out:
                 results.left_out[result.key] = left_out
             else:
@@ -75,12 +87,18 @@ def _is_done(run: Run, results: Results) -> bool:
     return not error or error.startswith(OUT_OF_TIME)
 
 
-def _measured(runs: list[Run], limit: float, jobs: int) -> Iterator[tuple[Result, str]]:
+def _measured(runs: list[Run], limit: float, jobs: int, end: float) -> Iterator[tuple[Result, str]]:
     if jobs == 1:
-        yield from (measured(run, limit) for run in runs)
+        found = (_in_time(run, limit, end) for run in runs)
     else:
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        yield from parallel(delayed(measured)(run, limit) for run in runs)
+        found = parallel(delayed(_in_time)(run, limit, end) for run in runs)
+    return (each for each in found if each is not None)
+
+
+def _in_time(run: Run, limit: float, end: float) -> tuple[Result, str] | None:
+    """Return what `measured` returns, or None after the end."""
+    return None if time() > end else measured(run, limit)
 
 
 def _name(result: Result) -> str:

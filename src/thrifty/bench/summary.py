@@ -6,8 +6,10 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+from thrifty.bench.contenders import FULL
 from thrifty.bench.curves import Standing
 from thrifty.bench.flagship_verdict import all_standings, ranking_of
+from thrifty.bench.ranks import Ranking, ranked
 from thrifty.bench.reports.verdicts import verdicts_of
 from thrifty.bench.results import Results
 from thrifty.bench.suite import Part
@@ -42,6 +44,22 @@ def summary_of(parts: Sequence[Part], results: Results, checked: Results) -> dic
         ],
         "check": {problem: figures(standing) for problem, standing in all_standings(checked).items()},
     }  # fmt: skip
+
+
+def committed_ranking() -> Ranking:
+    """Return the ranking that follows from the committed areas.
+
+    >>> round(committed_ranking().critical_difference, 4) == committed()["ranking"]["critical_difference"]
+    True
+    """
+    problems = committed()["problems"]
+    areas = {
+        problem: {name: each["area"] for name, each in contenders.items() if name != FULL}
+        for problem, contenders in problems.items()
+    }
+    found = ranked(areas)
+    assert found is not None
+    return found
 
 
 def figures(standings: Sequence[Standing]) -> dict[str, Any]:

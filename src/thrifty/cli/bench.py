@@ -1,6 +1,7 @@
 """``thrifty bench``: race the methods of this package and of others, and reproduce figures of papers."""
 
 import os
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,9 @@ def bench(
     limit: Annotated[float, typer.Option(help="CPU seconds of one run.")] = 300.0,
     again: Annotated[bool, typer.Option("--again", help="Also compute runs that are in the file.")] = False,
     report: Annotated[bool, typer.Option("--report", help="Compute nothing; report the results of the file.")] = False,
+    seconds: Annotated[
+        float, typer.Option(help="When to start no more runs; a later call computes the rest.", show_default="never")
+    ] = inf,
     list_parts: Annotated[bool, typer.Option("--list", help="List names and numbers of runs.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Compare a small subset with the committed summary.")] = False,
 ) -> None:
@@ -34,4 +38,5 @@ def bench(
         raise typer.Exit(command.print_check(jobs, limit))
     else:
         many = jobs or machine.n_cores()
-        command.bench(command.Options(full, only or [], results, html, summary, many, limit, again, report))
+        options = command.Options(full, only or [], results, html, summary, many, limit, again, report, seconds)
+        command.bench(options)

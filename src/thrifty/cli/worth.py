@@ -69,7 +69,8 @@ def unspent_sentences(
     if is_mixture(point["parameters"]) or point["spend_bound"] >= CLOSE * budget or not complete(points):
         return
     pair = best_pair(pd.DataFrame(complete(points)), budget, smooth=smooth)
-    if pair is not None:
+    within = [each["score"] for each in complete(points) if each["spend_bound"] <= budget]
+    if pair is not None and pair.score > max([point["score"], *within]):
         yield (
             "No model that was measured uses the rest of the budget for a better score. A mixture of two models should "
             f"score about {pair.score:.3f}: pass --mix."

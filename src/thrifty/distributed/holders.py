@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from dask.sizeof import sizeof
-from distributed.core import send_recv
+from distributed.core import Status, send_recv
 from distributed.protocol.pickle import dumps
 
 from distributed import Client, Future, Worker
@@ -111,9 +111,10 @@ class Holders:
 
 async def _answer(work: Work, groups: list[list[Call]], dask_worker: Worker) -> list[Any] | None:
     """Return the sum over each group of blocks, or None if that is not possible here."""
-    calls = [call for group in groups for call in group]
+    free_threads = asyncio.Semaphore(dask_worker.state.nthreads)
+    calls = [_called(dask_worker, free_threads, work, *call) for group in groups for call in group]
     try:
-        results = iter(await asyncio.gather(*(_called(dask_worker, work, *call) for call in calls)))
+        results = iter(await asyncio.gather(*calls))
     except Exception:  # a task will fail in the same way, and the client gets its error
         return None
     of_groups = [[next(results) for _ in group] for group in groups]
@@ -122,13 +123,22 @@ async def _answer(work: Work, groups: list[list[Call]], dask_worker: Worker) -> 
     return sums
 
 
-async def _called(worker: Worker, work: Work, keys: list[str], arguments: Sequence[Any]) -> Any:
-    """Return what a function returns for a block, in a thread of the worker."""
-    for key in keys:
-        await _arrival(worker, key)
-    blocks = [worker.data[key] for key in keys]
-    call = partial(called_on_one_thread, work, *blocks, *arguments)
-    return await asyncio.get_running_loop().run_in_executor(worker.executors["default"], call)
+async def _called(
+    worker: Worker, free_threads: asyncio.Semaphore, work: Work, keys: list[str], arguments: Sequence[Any]
+) -> Any:
+    """Return what a function returns for a block, in a thread of the worker.
+
+    Blocks are read when a thread is free, because some may be on disk, and not all of them fit in memory.
+    """
+    async with free_threads:
+        for key in keys:
+            await _arrival(worker, key)
+        if worker.status == Status.paused:
+            raise MemoryError("the memory of this worker is nearly full; tasks wait, or go to other workers")
+        blocks = [worker.data[key] for key in keys]
+        call = partial(called_on_one_thread, work, *blocks, *arguments)
+        del blocks
+        return await asyncio.get_running_loop().run_in_executor(worker.executors["default"], call)
 
 
 async def _arrival(worker: Worker, key: str) -> None:

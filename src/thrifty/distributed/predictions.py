@@ -165,9 +165,11 @@ def _made_up(X: Any) -> Any:
     """Return a table of a few rows with the columns and types of X; categories that are not known are missing."""
     if not is_frame(X):
         return np.ones((N_SAMPLE, X.shape[1]), X.dtype)
-    rows = X._meta_nonempty
+    rows = X._meta_nonempty.copy()
     unknown = [name for name, dtype in zip(rows.columns, rows.dtypes, strict=True) if has_unknown_categories(dtype)]
-    return rows.assign(**dict.fromkeys(unknown, pd.Categorical([np.nan] * len(rows), categories=[0.0])))
+    for name in unknown:  # names may be numbers
+        rows[name] = pd.Categorical([np.nan] * len(rows), categories=[0.0])
+    return rows
 
 
 def _acquire(model: Any, position: int | None, X: Any, cap: Any, qid: Any) -> Any:

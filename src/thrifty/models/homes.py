@@ -123,7 +123,7 @@ class Here(Home[Block]):
 
     def sum(self, work: Work, *arguments: Any) -> Any:
         """Return ``work(block, *arguments)``."""
-        return work(*self._parts, *(argument_of(each, 0) for each in arguments))
+        return work(*self._parts, *[each.values[0] if isinstance(each, PerBlock) else each for each in arguments])
 
     def collect(self, work: Work, *arguments: Any) -> list[Any]:
         """Return ``work(block, *arguments)`` in a list."""

@@ -4,6 +4,8 @@ import random
 from hashlib import blake2b
 from typing import Any
 
+import numpy as np
+
 N_POSITIONS = 2**32  # that are drawn from
 
 
@@ -13,7 +15,8 @@ def position_of(key: Any) -> int:
     >>> position_of("patient 17") == position_of("patient 17"), position_of("patient 17") == position_of("patient 18")
     (True, False)
     """
-    return int.from_bytes(blake2b(repr(key).encode(), digest_size=4).digest(), "big")
+    plain = key.item() if isinstance(key, np.generic) else key  # a number is the same key in any type
+    return int.from_bytes(blake2b(repr(plain).encode(), digest_size=4).digest(), "big")
 
 
 def drawn_position() -> int:

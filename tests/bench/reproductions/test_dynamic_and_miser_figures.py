@@ -24,7 +24,7 @@ def test_figure_1a_is_judged_by_last_reward_and_roughness(dagger, coaching, outc
             results.append(Result(Key("dynamic_figure_1a", seed, setting), {"setting": setting, "reward": moved}))
     assert [verdict.outcome for verdict in dynamic_figure_1a.verdicts(results)] == outcomes
     assert "seeds 0, 1, 2" in dynamic_figure_1a.verdicts(results)[0].sentence
-    assert len(dynamic_figure_1a.figure(results).axes) == 1
+    assert len(dynamic_figure_1a.figure(results).axes) == 2
 
 
 def test_accuracy_within_half_of_the_cost_is_that_of_a_cheap_setting():

@@ -59,6 +59,7 @@ FAST = [  # some contenders of each kind: fits of all of them would take too lon
     ("cstc_figure_7", "early exit, s=0.3", "precision@5"),
     ("cstc_figure_7", "stage-wise regression", "precision@5"),
     ("miser_figure_1_right", "Greedy Miser", "ndcg@5"),
+    ("cstc_figure_11", "no cost", "ndcg@5"),
     ("cstc_figure_6", "single cost-sensitive classifier", "ndcg@5"),
     ("dynamic_figure_1_curves", "weight per cost", "accuracy"),
     ("dynamic_figure_1_curves", "oracle", "accuracy"),
@@ -89,6 +90,7 @@ ORDERS = {  # contenders from best to worst, as each paper has them
     "astc_figure_3": ["ASTC", "ASTC soft", "CSTC", "l1"],
     "cstc_figure_6": ["CSTC", "CSTC, default fine-tuning", "CSTC without fine-tuning", "Cronus", *OTHERS],
     "cstc_figure_7": ["CSCC", "Cronus", "CSTC", *BASELINES],
+    "cstc_figure_11": ["both costs", "feature cost only", "several rho", "evaluation cost only", "no cost"],
     "dynamic_figure_1_curves": [
         "oracle",
         "Coaching, default",

@@ -48,6 +48,11 @@ def test_single_rows_get_the_share_on_average(draw):
     assert abs(chosen.mean() - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 4000)
 
 
+def test_a_key_is_the_same_in_any_type():
+    assert position_of(np.int64(17)) == position_of(17) != position_of("17")
+    assert position_of(np.str_("a")) == position_of("a")
+
+
 def test_the_rule_does_not_look_at_values(model):
     spend = model.spend(X)
     assert set(spend) == {0.0, 6.0}

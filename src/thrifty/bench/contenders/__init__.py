@@ -1,10 +1,12 @@
 """The contenders of the race, one thin file each.
 
-contender           what a contender is
-boosters            shared by all that use LightGBM
-lightgbm_full, lightgbm_early_stop, lightgbm_coupled, lightgbm_lazy, lightgbm_forward
-catboost_penalties, optimal_trees, selected_logistic
-own_methods         the methods of this package, and `thrifty`, its default model
+    contender           what a contender is
+    boosters            shared by all that use LightGBM
+    lightgbm_full, lightgbm_early_stop, lightgbm_coupled, lightgbm_lazy, lightgbm_forward
+    catboost_penalties, optimal_trees, sequential_linear
+    own_methods         the methods of this package, and `thrifty`, its default model
+
+A file imports its package when it fits, so that the others run where the package is missing.
 """
 
 from thrifty.bench.contenders import (
@@ -16,7 +18,7 @@ from thrifty.bench.contenders import (
     lightgbm_lazy,
     optimal_trees,
     own_methods,
-    selected_logistic,
+    sequential_linear,
 )
 from thrifty.bench.contenders.contender import Contender, Model, Setting, Training
 
@@ -29,7 +31,7 @@ _ALL = (
     lightgbm_forward.CONTENDER,
     catboost_penalties.CONTENDER,
     optimal_trees.CONTENDER,
-    selected_logistic.CONTENDER,
+    sequential_linear.CONTENDER,
     *own_methods.CONTENDERS,
 )
 CONTENDERS: dict[str, Contender] = {contender.name: contender for contender in _ALL}

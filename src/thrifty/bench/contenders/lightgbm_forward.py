@@ -6,20 +6,21 @@ columns are candidates. One order of columns serves all trials; a trial is a num
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from thrifty.bench.contenders.boosters import boosted, by_ensemble, rounds
 from thrifty.bench.contenders.contender import Contender, Model, Setting, Training
-from thrifty.bench.problems.problem import Table
+from thrifty.bench.problems.problem import Answers, Table
 from thrifty.tuning.problem import Task
 
 CANDIDATES, MOST_COLUMNS = 20, 16
 ORDER_ROUNDS, ORDER_ROWS = 20, 600
 SIZES = (1, 2, 3, 4, 5, 7, 10, 16, 6, 8, 9, 12, 14)
-_orders: OrderedDict[bytes, list[int]] = OrderedDict()  # of the last training sets
-KEPT = 8
+KEPT = 8  # orders of the last training sets: the folds of a problem, and all its rows
+_orders: OrderedDict[bytes, list[int]] = OrderedDict()
 
 
 def trials(n: int) -> list[Setting]:
@@ -39,11 +40,13 @@ def fit(training: Training, setting: Setting) -> Iterator[Model]:
 
 
 def _on_columns(model: Model, columns: np.ndarray) -> Model:
-    def answer(rows: Table):  # type: ignore[no-untyped-def]
-        found = model.answer(Table(rows.X[:, columns], rows.y, rows.qid))
+    """Return a model of some columns as a model of all."""
+
+    def answer(rows: Table) -> Answers:
+        found = model.answer(replace(rows, X=rows.X[:, columns]))
         acquired = np.zeros(rows.X.shape, dtype=bool)
         acquired[:, columns] = found.acquired
-        return type(found)(acquired, found.prediction)
+        return Answers(acquired, found.prediction)
 
     return Model(model.name, answer)
 

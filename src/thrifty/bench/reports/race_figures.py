@@ -22,7 +22,8 @@ def curve_figure(results: Results, problem: str) -> Figure | None:
     scale = Scale.of(found)
     if scale is None:
         return None
-    figure, axes = _figure(6.4, 4.0)
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = _axes(figure)
     for k, name in enumerate(shown(results, problem)):
         curves = [scale.normalised(Curve.of(each.values).at(GRID)) for each in found if each.key.setting == name]
         mean = np.mean(curves, axis=0)
@@ -56,9 +57,17 @@ def describe_curves(results: Results, problem: str) -> str:
 
 
 def rank_figure(ranking: Ranking) -> Figure:
-    """Return mean ranks as points on a line; those within the critical difference of the best are joined by a bar."""
+    """Return mean ranks as points, the best first, and the critical difference from the best as a bar."""
+    figure = Figure(layout="constrained")
+    draw_ranks(ranking, figure)
+    return figure
+
+
+def draw_ranks(ranking: Ranking, figure: Figure) -> None:
+    """Draw mean ranks on a figure."""
     n = len(ranking.contenders)
-    figure, axes = _figure(6.4, 1.2 + 0.24 * n)
+    figure.set_size_inches(6.4, 1.2 + 0.24 * n)
+    axes = _axes(figure)
     ranks = ranking.mean_ranks
     for j, (name, rank) in enumerate(zip(ranking.contenders, ranks, strict=True)):
         own = name == FLAGSHIP
@@ -76,7 +85,6 @@ def rank_figure(ranking: Ranking) -> Figure:
     axes.set_ylim(n - 0.4, -2)
     axes.set_xlim(min(1.0, ranks.min() - 0.3), max(end, ranks.max()) + 1.0)
     axes.set_xlabel(f"mean rank over {len(ranking.problems)} problems")
-    return figure
 
 
 def describe_ranks(ranking: Ranking) -> str:
@@ -88,9 +96,8 @@ def describe_ranks(ranking: Ranking) -> str:
     )
 
 
-def _figure(width: float, height: float) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(width, height), layout="constrained")
+def _axes(figure: Figure) -> Any:
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=MUTED_COLOR)
-    return figure, axes
+    return axes

@@ -35,6 +35,7 @@ DATA = (
 )
 DEPTHS = (2, 3, 5)
 BUDGETS = np.geomspace(0.003, 0.2, 8)  # of a node, as shares of the price of all features
+FULL_WEIGHTS = 24  # lambdas of CSTC in the full suite
 FEW_ROWS = 2000
 MANY_ROWS = 36_603  # rows of the training set of Forest in the paper
 MINIBOONE_ROWS = 45_523
@@ -42,23 +43,22 @@ MINIBOONE_ROWS = 45_523
 
 def _covtype(seed: int, full: bool) -> Problem:
     rows = MANY_ROWS if full else FEW_ROWS
-    return tabular(load_covtype(binary=True), seed, rows, rows)
+    return tabular(load_covtype(binary=True), seed, rows, rows, full)
 
 
 def _digits(seed: int, full: bool) -> Problem:
-    return tabular(
-        load_mnist(digits=(3, 8), resolutions=(28 if full else 8,)), seed, MANY_ROWS if full else FEW_ROWS, FEW_ROWS
-    )
+    data = load_mnist(digits=(3, 8), resolutions=(28 if full else 8,))
+    return tabular(data, seed, MANY_ROWS if full else FEW_ROWS, FEW_ROWS, full)
 
 
 def _higgs(seed: int, full: bool) -> Problem:
     rows = MINIBOONE_ROWS if full else FEW_ROWS
-    return tabular(load_higgs(), seed, rows, rows)
+    return tabular(load_higgs(), seed, rows, rows, full)
 
 
 def _queries(seed: int, full: bool) -> Problem:
     data = make_ltr(2000, random_state=seed) if full else make_ltr(200, 16, 60, random_state=seed)
-    return ranking(skew_ranking(data, relevant_from=2, n_copies=1), seed, "precision@5")
+    return ranking(skew_ranking(data, relevant_from=2, n_copies=1), seed, "precision@5", full=full)
 
 
 def _astc(problem: Problem, seed: int, soft: bool = False) -> list[Any]:
@@ -76,8 +76,13 @@ def _astc_soft(problem: Problem, seed: int) -> list[Any]:
 
 
 def _cstc(problem: Problem, seed: int) -> list[Any]:
-    sweeps = [CSTCClassifier(costs=problem.costs, max_depth=depth, random_state=seed) for depth in DEPTHS]
-    return [model for sweep in sweeps for model in sweep.path(problem.train.X, problem.train.y)]
+    models, rows = [], (problem.train.X, problem.train.y)
+    for depth in DEPTHS:
+        sweep = CSTCClassifier(costs=problem.costs, max_depth=depth, random_state=seed)
+        usual = sweep.path(*rows)
+        limits = usual[0].cost_weight, usual[-1].cost_weight
+        models += sweep.path(*rows, cost_weights=np.geomspace(*limits, FULL_WEIGHTS)) if problem.full else usual
+    return models
 
 
 def _l1(problem: Problem, seed: int) -> list[Any]:

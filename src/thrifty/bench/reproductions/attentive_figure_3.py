@@ -16,6 +16,7 @@ import numpy as np
 from thrifty import simulate_stst
 from thrifty.bench.claims import Claim, Verdict
 from thrifty.bench.reproductions._measuring.absence import not_run
+from thrifty.bench.reproductions._measuring.seeds import seeds_in_words
 from thrifty.bench.results import Results
 from thrifty.bench.runs import Key, Run
 
@@ -62,7 +63,7 @@ def verdicts(results: Results) -> list[Verdict]:
     found = results.of(NAME)
     if not found:
         return [not_run(claim, NAME, results, "simulations") for claim in (conservative, growth)]
-    seeds = f"seeds {', '.join(str(result.key.seed) for result in found)}"
+    seeds = seeds_in_words(result.key.seed for result in found)
     errors, slopes = (np.mean([result.values[name] for result in found], axis=0) for name in ("stop_error", "slope"))
     ratio = float((errors / np.array(found[0].values["delta"])).max())
     low, high = float(slopes.min()), float(slopes.max())

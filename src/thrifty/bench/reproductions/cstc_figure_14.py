@@ -13,6 +13,7 @@ import numpy as np
 from thrifty import cstc_criterion
 from thrifty.bench.claims import Claim, Verdict
 from thrifty.bench.reproductions._measuring.absence import not_run
+from thrifty.bench.reproductions._measuring.seeds import seeds_in_words
 from thrifty.bench.results import Results
 from thrifty.bench.runs import Key, Run
 from thrifty.datasets import load_mslr, make_ltr
@@ -62,8 +63,8 @@ def verdicts(results: Results) -> list[Verdict]:
     error = trends.std(ddof=1) / np.sqrt(len(trends))
     by_data = {name: [r.values["trend"] for r in found if r.values["data"] == name] for name in DATA}
     parts = ", ".join(f"{name} {np.mean(each):+.2f}" for name, each in by_data.items() if each)
-    seeds = ", ".join(map(str, sorted({result.key.seed for result in found})))
-    sentence = f"Mean rank correlation {trends.mean():+.2f} ± {error:.2f} ({parts}; seeds {seeds})."
+    seeds = seeds_in_words(result.key.seed for result in found)
+    sentence = f"Mean rank correlation {trends.mean():+.2f} ± {error:.2f} ({parts}; {seeds})."
     return [Verdict(CLAIM, "reproduced" if trends.mean() < -error else "not reproduced", sentence)]
 
 

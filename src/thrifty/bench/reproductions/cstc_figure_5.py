@@ -17,6 +17,7 @@ import numpy as np
 from thrifty import CSTCRegressor
 from thrifty.bench.claims import Claim, Verdict
 from thrifty.bench.reproductions._measuring.absence import not_run
+from thrifty.bench.reproductions._measuring.seeds import seeds_in_words
 from thrifty.bench.results import Results
 from thrifty.bench.runs import Key, Run
 from thrifty.datasets import make_quadrants
@@ -85,10 +86,10 @@ def verdicts(results: Results) -> list[Verdict]:
     if not found:
         return [not_run(CLAIM, NAME, results, "quadrants")]
     error, spend = (max(result.values[name] for result in found) for name in ("error", "spend"))
-    seeds = ", ".join(map(str, sorted({result.key.seed for result in found})))
+    seeds = seeds_in_words(result.key.seed for result in found)
     n_means = len({tuple(result.values["means"]) for result in found})
     sentence = (
-        f"{n_means} sets of label means, seeds {seeds}: the largest error "
+        f"{n_means} sets of label means, {seeds}: the largest error "
         f"is {error:.2g} of the variance, and the largest mean spend {spend:.2f}."
     )
     met = error <= LARGEST_ERROR and spend <= BUDGET

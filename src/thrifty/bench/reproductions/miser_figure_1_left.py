@@ -82,7 +82,7 @@ def figure(results: Results) -> Any:
     if not shown:
         return None
     figure, axes = panels(list(dict.fromkeys(each["problem"] for each in shown)), "mean spend", "NDCG@5")
-    for curve in shown:
+    for curve in sorted(shown, key=lambda each: each["cost_weight"]):
         ax, best = axes[curve["problem"]], int(np.argmax(curve["held_score"]))
         (line,) = ax.plot(curve["spend"], curve["score"], label=f"lambda {curve['cost_weight']:g}")
         ax.plot(curve["spend"][best], curve["score"][best], "o", color=line.get_color())

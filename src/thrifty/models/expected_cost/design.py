@@ -96,6 +96,7 @@ class Design:
             by_exit=self.by_exit,
             upper_sign=self.upper_sign(data),
             keep_ratio=self.keep_ratio,
+            rounded=True,
         )
 
     def initial_parameters(self, objective: Objective) -> Parameters:

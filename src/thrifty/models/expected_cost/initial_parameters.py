@@ -29,7 +29,7 @@ def initial_parameters(objective: Objective) -> Parameters:
     ).placed(objective.place)
     for level in range(topology.depth.max() + 1):
         parameters = fit_as_leaves(sample, parameters, np.flatnonzero(topology.depth == level))
-    return parameters
+    return parameters.on_grid() if objective.rounded else parameters
 
 
 def fit_as_leaves(objective: Objective, parameters: Parameters, nodes: np.ndarray) -> Parameters:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from thrifty.arrays import TINY, Selection, diagonal_of, largest_size, namespace_of, with_larger_diagonal
+from thrifty.arrays import TINY, Selection, diagonal_of, largest_size, namespace_of, part_of, with_larger_diagonal
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.penalties import SMALLEST
 from thrifty.models.expected_cost.row_blocks import leaf_means, leaf_products, leaf_weight
@@ -67,7 +67,7 @@ class _Regression:
         xp, kept = namespace_of(curvature), Selection(free)
         if not kept.size:
             return xp.zeros_like(self.cross.T), self.target_mean
-        gram = xp.take(xp.take(self.gram, kept.positions, axis=0), kept.positions, axis=1)
+        gram = part_of(self.gram, kept.positions, kept.positions)
         ridge = RIDGE * max(self.largest, TINY)
         system = with_larger_diagonal(gram, kept.of(curvature) + ridge)
         weights = kept.spread(xp.linalg.solve(system, xp.take(self.cross, kept.positions, axis=0)).T)

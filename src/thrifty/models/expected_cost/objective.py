@@ -22,6 +22,7 @@ import numpy as np
 
 from thrifty.arrays import TINY, namespace_of, number, to_host
 from thrifty.models.expected_cost.penalties import DIGITS, SMALLEST, Penalty, quotients
+from thrifty.models.expected_cost.rounding import on_grid
 from thrifty.models.expected_cost.row_blocks import (
     TrainingRows,
     loss_of,
@@ -38,7 +39,7 @@ from thrifty.models.expected_cost.row_sample import drawn
 from thrifty.models.expected_cost.topology import Topology
 from thrifty.models.expected_cost.traversal import SoftTree, Traversal, scores_at_nodes
 from thrifty.models.expected_cost.tree_parameters import Parameters
-from thrifty.models.homes import Here, Home
+from thrifty.models.homes import Here, Home, Work
 
 LARGEST_PRICE_WEIGHT = 1e30  # nothing that has a price is bought long before; larger numbers could overflow
 
@@ -130,6 +131,8 @@ class Objective:
         if the class with target -1 is the rare one, because the rare class continues.
     keep_ratio : float, default=0.5
         Share of the rows at a node that goes to its upper side at the initial parameters.
+    rounded : bool, default=False
+        Whether sums over rows are rounded, so that they do not depend on how the rows are divided; see `rounding`.
     """
 
     rows: Home[TrainingRows]
@@ -142,6 +145,7 @@ class Objective:
     by_exit: bool = False
     upper_sign: float = 1.0
     keep_ratio: float = 0.5
+    rounded: bool = False
 
     # The rows, if all of them are in this process
 
@@ -197,21 +201,21 @@ class Objective:
             soft = self.rows.map(traversed, self.tree, parameters)
         else:
             soft = Here(self.tree.descend(self.rows.block, parameters, scores))
-        return Traversal(soft, *soft.sum(masses_at))
+        return Traversal(soft, *self._sum(soft, masses_at))
 
     def masses(self, parameters: Parameters) -> Masses:
         """Return the masses of nodes and terminal elements."""
-        return Masses(*self.rows.sum(masses_of, self.tree, parameters))
+        return Masses(*self._sum(self.rows, masses_of, self.tree, parameters))
 
     def value(self, parameters: Parameters) -> float:
         """Return the objective."""
-        loss, mass, exit_mass = self.rows.sum(loss_of, self.tree, parameters, *self.penalty.no_prices)
+        loss, mass, exit_mass = self._sum(self.rows, loss_of, self.tree, parameters, *self.penalty.no_prices)
         penalties = self._penalties(parameters, Masses(mass, exit_mass), self.auxiliaries(parameters, mass), None)
         return number(penalties.added_to(loss))
 
     def loss(self, parameters: Parameters) -> Any:
         """Return the expected loss."""
-        return self.rows.sum(loss_of, self.tree, parameters, *self.penalty.no_prices)[0]
+        return self._sum(self.rows, loss_of, self.tree, parameters, *self.penalty.no_prices)[0]
 
     # Backward: derivatives
 
@@ -227,13 +231,13 @@ class Objective:
             prices = self.penalty.prices(squares, None, auxiliaries.unit_norms)
         if auxiliaries is not None and prices is not None:
             weighted = self._weighted(prices)
-            mass, exit_mass, *sums = self.rows.sum(passed, tree, parameters, *weighted)
+            mass, exit_mass, *sums = self._sum(self.rows, passed, tree, parameters, *weighted)
         else:
             soft, mass, exit_mass = self.traverse(parameters)
             auxiliaries = auxiliaries or self.auxiliaries(parameters, mass)
             prices = self.penalty.prices(squares, mass, auxiliaries.unit_norms)
             weighted = self._weighted(prices)
-            sums = self.rows.beside(soft).sum(slopes_of, tree, parameters, *weighted)
+            sums = self._sum(self.rows.beside(soft), slopes_of, tree, parameters, *weighted)
         loss, by_weights, by_intercepts, by_threshold = sums
         penalties = self._penalties(parameters, Masses(mass, exit_mass), auxiliaries, prices)
         by_weights = xp.reshape(by_weights, parameters.weights.shape)
@@ -312,7 +316,7 @@ class Objective:
         sqrt(D) * w; so the cost weight must be sqrt(D) times as large.
         """
         xp, (total, targets) = namespace_of(self.place), self.loss_totals
-        slopes = self.rows.sum(slopes_at_zero, targets / total)
+        slopes = self._sum(self.rows, slopes_at_zero, targets / total)
         norms = 2.0 * to_host(xp.sqrt(xp.sum(slopes * slopes, axis=0)))
         gain = self.penalty.on_host().largest_gain_per_cost(norms) * np.sqrt(self.penalty.n_sharing(self.by_exit))
         return gain / (self.penalty.largest_unit_cost or 1.0)
@@ -322,7 +326,7 @@ class Objective:
     @cached_property
     def loss_totals(self) -> tuple[Any, Any]:
         """The sum of the loss weights of all rows, and the weighted sums (m,) of their targets."""
-        return self.rows.sum(loss_totals)
+        return self._sum(self.rows, loss_totals)
 
     @cached_property
     def loss_curvature(self) -> float:
@@ -332,8 +336,13 @@ class Objective:
     @cached_property
     def slope_scale(self) -> float:
         """Slope of the loss at zero weights with respect to the weight of a column that equals the target."""
-        squares = number(self.rows.sum(target_squares)) * number(self.loss_totals[0])
+        squares = number(self._sum(self.rows, target_squares)) * number(self.loss_totals[0])
         return max((0.5 if self.logistic else 2.0) * squares**0.5, TINY)
+
+    def _sum(self, rows: Home[Any], work: Work, *arguments: Any) -> Any:
+        """Return the sum over the blocks of some rows."""
+        sums = rows.sum(work, *arguments)
+        return on_grid(sums) if self.rounded else sums
 
     # Related objectives
 

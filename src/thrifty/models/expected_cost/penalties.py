@@ -101,6 +101,15 @@ class Penalty(ABC):
         self.unit_costs: Any = np.round(unit_costs / self.largest_unit_cost, DIGITS) if units.size else unit_costs
         self.requirement: Any = requirement[:, units].tocsr()  # (d, u); on a device a dense array
 
+    @property
+    def requirement(self) -> Any:
+        """Which columns require which units: (d, u)."""
+        return self._requirement
+
+    @requirement.setter
+    def requirement(self, requirement: Any) -> None:
+        self._requirement, self._by_unit = requirement, requirement.T
+
     def _set_topology(self, topology: Topology) -> None:
         """Set the tree, with the paths to its nodes and the marks of its terminal elements as numbers."""
         self.topology = topology
@@ -172,7 +181,7 @@ class Penalty(ABC):
 
     def per_unit(self, squares: Any) -> Any:
         """Sum squared weights (K, d) over the columns that require each unit: (K, u)."""
-        return (self.requirement.T @ squares.T).T
+        return (self._by_unit @ squares.T).T
 
     def per_feature(self, unit_values: Any) -> Any:
         """Sum values of units (., u) over the units that each column requires: (., d)."""
@@ -200,8 +209,12 @@ class Penalty(ABC):
 
 def quotients(values: Any, divisors: Any) -> Any:
     """Return values / divisors, and 0 where a divisor is 0; no divisor is negative."""
-    xp = namespace_of(divisors)
     positive = divisors > 0
+    if isinstance(divisors, np.ndarray):
+        return np.divide(
+            values, divisors, out=np.zeros(np.broadcast_shapes(np.shape(values), divisors.shape)), where=positive
+        )
+    xp = namespace_of(divisors)
     ratio = values / xp.where(positive, divisors, xp.ones_like(divisors))
     return xp.where(positive, ratio, xp.zeros_like(ratio))
 

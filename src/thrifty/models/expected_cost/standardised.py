@@ -15,6 +15,7 @@ import numpy as np
 
 from thrifty.arrays import cast, host_dtype, is_device_array, largest_size, like, namespace_of, part_of, to_host
 from thrifty.kernels.moments_arrays import DEVICE_BLOCK_ROWS, present_totals, row_slices
+from thrifty.models.expected_cost.rounding import to_bits
 from thrifty.models.homes import Here, Home
 from thrifty.models.least_squares.moments import FilledRows
 from thrifty.models.least_squares.node_rows import RowBlock
@@ -111,18 +112,18 @@ def standardise(rows: Home[RowBlock], prices: np.ndarray, private: np.ndarray, s
     """
     columns = np.lexsort((*rows.sum(_column_sums), prices))  # sorted by price, then by the sums
     distinct = rows.map(_distinct_rows, columns)
-    total = distinct.sum(_total_count)
+    total = float(to_bits(distinct.sum(_total_count)))
     filled, fill = _filled(distinct)
     mean = fill.astype(distinct.collect(_dtype)[0])  # rounded here, because predictions must subtract exactly the same
     in_place = isinstance(filled, Here)  # these rows are copies that nothing else uses; tasks may run twice
     centred = filled.map(_centred, mean, in_place)
     variance = centred.sum(_mean_squares, total)
-    deviation = np.where(variance > (CONSTANT * mean.astype(float)) ** 2, np.sqrt(variance), 0.0)
+    deviation = to_bits(np.where(variance > (CONSTANT * mean.astype(float)) ** 2, np.sqrt(variance), 0.0))
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
     target_mean, target_deviation = np.zeros(filled.collect(_n_targets)[0]), 1.0
     if scale_targets:
-        target_mean = filled.sum(_target_means, total)
-        target_deviation = float(np.sqrt(filled.sum(_target_squares, total, target_mean))[0]) or 1.0
+        target_mean = to_bits(filled.sum(_target_means, total))
+        target_deviation = float(to_bits(np.sqrt(filled.sum(_target_squares, total, target_mean)))[0]) or 1.0
     standard = centred.map(_scaled, scale.astype(mean.dtype), target_mean, target_deviation, in_place)
     redundant = _redundant_columns(standard, private[columns])
     if redundant:
@@ -147,10 +148,10 @@ def _n_targets(block: RowBlock) -> int:
 def _filled(rows: Home[CanonicalRows]) -> tuple[Home[CanonicalRows], np.ndarray]:
     """Return rows with NaN replaced by column means, and the means; 0 for a column without any value."""
     if not (isinstance(rows, Here) and is_device_array(rows.block.X)):
-        data = FilledRows.at(rows)
+        data = FilledRows.at(rows, settle=to_bits)
         return data.home, data.fill  # type: ignore[return-value]
     X, (present, sums) = rows.block.X, present_totals(rows.block.X, rows.block.count)
-    xp, means = namespace_of(X), np.divide(sums, present, out=np.zeros_like(sums), where=present > 0)
+    xp, means = namespace_of(X), to_bits(np.divide(sums, present, out=np.zeros_like(sums), where=present > 0))
     for part in _parts(X):  # in place, because X may fill much of the memory; it is a copy
         X[part, :] = xp.where(xp.isnan(X[part, :]), like(means.astype(host_dtype(X)), X), X[part, :])
     return rows, means

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from thrifty.arrays import like, namespace_of, to_host
+from thrifty.models.expected_cost.rounding import on_grid
 
 FIELDS = ("weights", "intercepts", "thresholds", "directions")
 
@@ -35,6 +36,10 @@ class Parameters:
         """Return copies of the parameters of some nodes, given by their numbers."""
         xp, index = namespace_of(self.weights), like(nodes, self.weights)
         return Parameters(*(xp.take(getattr(self, name), index, axis=0) for name in FIELDS))
+
+    def on_grid(self) -> "Parameters":
+        """Return the same parameters, rounded as sums are; see `rounding`."""
+        return Parameters(*(on_grid(getattr(self, name)) for name in FIELDS))
 
     def with_nodes(self, nodes: np.ndarray, new: "Parameters") -> "Parameters":
         """Return a copy in which some nodes, given by their numbers, have new parameters."""

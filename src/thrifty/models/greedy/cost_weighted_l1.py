@@ -147,7 +147,7 @@ def _nested_models(moments: Moments, support: np.ndarray, classification: bool) 
     nodes: list[LinearNode] = []
     for group in np.array_split(support, min(max(len(support), 1), LONGEST_CHAIN)):
         buys = [int(feature) for feature in np.sort(group) if fit.add_if_usable(int(feature))]
-        weights, intercepts = score_weights(fit, classification)
+        weights, intercepts = score_weights(fit, fit.coefficients(), classification)
         following = len(nodes) + 1
         nodes.append(LinearNode(buys, weights, intercepts, weights[0], upper=following, lower=following))
     nodes[-1].upper = nodes[-1].lower = END

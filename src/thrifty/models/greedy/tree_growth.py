@@ -185,7 +185,7 @@ def _finish(
     held = pending.held + sorted(bought)
     direction = _routing_direction(fit)
     weights, intercepts = fit.coefficients()
-    scores, score_intercept = score_weights(fit, classification)
+    scores, score_intercept = score_weights(fit, (weights, intercepts), classification)
     linear = LinearNode(
         buys=sorted(bought),
         scores=_over_held(scores, fit.selected, held),

@@ -15,7 +15,7 @@ The rows themselves stay at home: `node_rows` has the functions that read them. 
 row, x its features and y its targets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -78,18 +78,22 @@ class FilledRows:
         self._describe(Here(RowBlock(X, targets, count)), centred)
 
     @classmethod
-    def at(cls, home: Home[RowBlock], centred: bool = True) -> "FilledRows":
-        """Return the rows that live somewhere, with NaN replaced there."""
+    def at(
+        cls, home: Home[RowBlock], centred: bool = True, settle: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> "FilledRows":
+        """Return the rows that live somewhere, with NaN replaced there; `settle` rounds the means."""
         data = cls.__new__(cls)
-        data._describe(home, centred)
+        data._describe(home, centred, settle or np.asarray)
         return data
 
-    def _describe(self, home: Home[RowBlock], centred: bool) -> None:
+    def _describe(
+        self, home: Home[RowBlock], centred: bool, settle: Callable[[np.ndarray], np.ndarray] = np.asarray
+    ) -> None:
         n_rows, self.weight, sums, target_sums = home.sum(totals)
-        self.fill = sums / self.weight
+        self.fill = settle(sums / self.weight)
         if np.isnan(self.fill).any():
             present, sums = home.sum(present_totals)
-            self.fill = np.divide(sums, present, out=np.zeros(len(sums)), where=present > 0)
+            self.fill = settle(np.divide(sums, present, out=np.zeros(len(sums)), where=present > 0))
             home = home.map(filled, self.fill)
         self.home, self.centred, self.shape = home, centred, (n_rows, len(sums))
         zeros = PerColumn(np.zeros(len(sums)), np.zeros(len(target_sums)))
@@ -311,9 +315,11 @@ class Moments:
     def require_columns(self, features: Sequence[int]) -> None:
         """Compute the columns of X'X of these features, unless they are known."""
         missing = [int(f) for f in features if f not in self._columns]
+        if not missing:
+            return
         if self._prefers_full_product(len(missing)):
             self._compute_full_product()
-        elif missing:
+        else:
             columns = self.rows.sum(gram_columns, self.origin, missing)
             self._columns |= zip(missing, columns, strict=True)
 

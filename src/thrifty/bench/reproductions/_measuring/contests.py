@@ -79,7 +79,7 @@ class Contest:
 
     def figure(self, results: Results) -> Any:
         """Draw the chosen settings of each contender on the first seed, one panel per problem."""
-        from thrifty.bench.reproductions._measuring.drawing import panels
+        from thrifty.bench.reproductions._measuring.drawing import panels, style_of
 
         shown = [result for result in results.of(self.name) if result.key.seed == 0]
         problems = list(dict.fromkeys(result.values["problem"] for result in shown))
@@ -90,9 +90,10 @@ class Contest:
             spend, score = chosen(result.values)
             ax = axes[result.values["problem"]]
             steps = [*spend, max(spend[-1], result.values["total"])], [*score, score[-1]]
-            ax.step(*steps, where="post", label=result.values["contender"])
+            contender = result.values["contender"]
+            ax.step(*steps, where="post", label=contender, **style_of(list(self.contenders).index(contender)))
             ax.set_ylabel(result.values["scoring"])
-        next(iter(axes.values())).legend(frameon=False, fontsize=8)
+        next(iter(axes.values())).legend(frameon=False, fontsize=7)
         return figure
 
 

@@ -1,6 +1,7 @@
 """Panels of a figure, one per problem."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,9 +10,11 @@ from numpy.typing import NDArray
 
 from thrifty.plots import JaccardDisplay
 from thrifty.plots.axes import style_axes
+from thrifty.plots.palette import COLOR_CYCLE
 
 WIDTH, HEIGHT = 4.2, 3.4  # inches of a panel
 PER_ROW = 3
+LINE_STYLES = ("-", "--", ":")
 
 
 def panels(titles: Sequence[str], x_label: str, y_label: str) -> tuple[Figure, dict[str, Axes]]:
@@ -29,9 +32,16 @@ def panels(titles: Sequence[str], x_label: str, y_label: str) -> tuple[Figure, d
     return figure, axes
 
 
+def style_of(number: int) -> dict[str, Any]:
+    """Return the colour and the line style of a curve; no two of the first eighteen curves look the same."""
+    styles = LINE_STYLES[number // len(COLOR_CYCLE) % len(LINE_STYLES)]
+    return {"color": COLOR_CYCLE[number % len(COLOR_CYCLE)], "linestyle": styles}
+
+
 def matrices(shown: Sequence[tuple[str, Sequence[str], NDArray[np.float64]]]) -> Figure:
     """Return a figure of Jaccard matrices: a title, the names of the rows, and the values of each."""
     figure, axes = panels([title for title, *_ in shown], "", "")
     for (_, names, values), ax in zip(shown, axes.values(), strict=True):
+        ax.grid(visible=False)
         JaccardDisplay(values, names).plot(ax)
     return figure

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thrifty.bench.claims import Outcome
+from thrifty.bench.reproductions._measuring.seeds import seeds_in_words
 
 TOLERANCE = 0.005  # half a percentage point of accuracy, precision or NDCG
 
@@ -62,11 +63,10 @@ class Lead:
 
 def described(leads: Sequence[Lead]) -> str:
     """Return the leads in words, with their problems and seeds; of a single lead also the mean on each problem."""
-    seeds = sorted({seed for lead in leads for _, seed in lead.differences})
     problems = sorted({problem for lead in leads for problem, _ in lead.differences})
     means = leads[0].by_problem if len(leads) == 1 else {}
     shown = [f"{name} {means[name]:+.4f}" if len(problems) > 1 and means else name for name in problems]
-    numbers = f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+    numbers = seeds_in_words(seed for lead in leads for _, seed in lead.differences)
     return f"{'; '.join(map(str, leads))} ({', '.join(shown)}; {numbers})."
 
 

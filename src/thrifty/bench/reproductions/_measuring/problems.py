@@ -39,7 +39,7 @@ class Problem:
         return float(self.costs.total)
 
 
-def tabular(data: Bunch, seed: int, n_train: int, n_test: int, scoring: str = "accuracy") -> Problem:
+def tabular(data: Bunch, seed: int, n_train: int, n_test: int, full: bool = False) -> Problem:
     """Return a problem of classification with standardised columns.
 
     Test rows are drawn from the official test rows if there are such. The training part, of which `HELD_SHARE` is held
@@ -60,7 +60,7 @@ def tabular(data: Bunch, seed: int, n_train: int, n_test: int, scoring: str = "a
     held, train_rows, test_rows = np.split(np.arange(len(X)), [n_held, len(train)])
     y = data.y[np.concatenate([train, test])]
     fitted, chosen, final = (Part(X[rows], y[rows]) for rows in (train_rows, held, test_rows))
-    return Problem(fitted, chosen, final, data.costs, scoring)
+    return Problem(fitted, chosen, final, data.costs, "accuracy", full)
 
 
 def ranking(data: Bunch, seed: int, scoring: str, max_queries: int | None = None, full: bool = False) -> Problem:

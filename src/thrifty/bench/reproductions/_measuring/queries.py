@@ -21,7 +21,7 @@ def synthetic(seed: int, full: bool) -> Problem:
 
 def mq2008(seed: int, full: bool) -> Problem:
     """Return one of the five official folds."""
-    return ranking(load_mq2008(fold=1 + seed % 5), seed, "ndcg@5", None if full else 400, full)
+    return ranking(load_mq2008(fold=1 + seed % 5), seed, "ndcg@5", None if full else 250, full)
 
 
 def mslr(seed: int, full: bool) -> Problem:

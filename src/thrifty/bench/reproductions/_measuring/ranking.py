@@ -27,10 +27,10 @@ def size_of_trees(problem: Problem) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=1)
-def boosted_trees(problem: Problem) -> GreedyMiserRegressor:
+def boosted_trees(problem: Problem, n_trees: int | None = None) -> GreedyMiserRegressor:
     """Return trees that are fitted without regard to prices."""
-    n_trees, depth = size_of_trees(problem)
-    model = GreedyMiserRegressor(costs=problem.costs, cost_weight=0, n_estimators=n_trees, max_depth=depth)
+    usual, depth = size_of_trees(problem)
+    model = GreedyMiserRegressor(costs=problem.costs, cost_weight=0, n_estimators=n_trees or usual, max_depth=depth)
     return model.fit(problem.train.X, problem.train.y.astype(float))
 
 

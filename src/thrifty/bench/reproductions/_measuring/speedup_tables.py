@@ -10,6 +10,7 @@ import numpy as np
 from thrifty.bench.claims import Claim, Verdict
 from thrifty.bench.reproductions._measuring.absence import not_run
 from thrifty.bench.reproductions._measuring.problems import Part
+from thrifty.bench.reproductions._measuring.seeds import seeds_in_words
 from thrifty.bench.reproductions._measuring.speedups import in_words, measured_speedups, medians, speedups
 from thrifty.bench.results import Results
 from thrifty.bench.runs import Key, Run
@@ -74,7 +75,7 @@ class SpeedUpTable:
         found = results.of(self.name)
         if not found:
             return [not_run(claim, self.name, results, "training times") for claim in (faster, soft)]
-        seeds = f"seeds {', '.join(map(str, sorted({result.key.seed for result in found})))}"
+        seeds = seeds_in_words(result.key.seed for result in found)
         block, joint = speedups(found, "block"), speedups(found, "joint")
         of_soft = speedups(found, "ASTC soft")  # time of ASTC soft over time of ASTC
         low, high = min(medians(of_soft)), max(medians(of_soft))
