@@ -26,8 +26,10 @@ from sklearn.utils.estimator_checks import check_estimator as sklearn_check_esti
 from thrifty.costs import CostModel
 from thrifty.metrics import ndcg_at_k
 from thrifty.models.base import BudgetedEstimator
+from thrifty.models.mixtures.mixture import Mixture
 from thrifty.models.outline import Outline
 from thrifty.models.session import Acquire, drive
+from thrifty.models.tables.table_model import TableModel
 from thrifty.persistence import load, save
 from thrifty.testing.constant_answer import check_no_cap_is_worse_than_a_constant
 
@@ -217,9 +219,9 @@ def check_unit_of_cost_is_immaterial(estimator: Any) -> None:
 def _in_cents(estimator: Any) -> Any:
     """Convert the parameters that are amounts, or weights per unit of cost, from dollars to cents."""
     parameters = estimator.get_params(deep=False)
-    for name, value in parameters.items():
-        if isinstance(value, BudgetedEstimator):
-            estimator.set_params(**{name: _in_cents(value)})
+    if isinstance(estimator, TableModel | Mixture):  # which fit other estimators with their own costs
+        inner = {name: value for name, value in parameters.items() if isinstance(value, BudgetedEstimator)}
+        estimator.set_params(**{name: _in_cents(value) for name, value in inner.items()})
     relative = getattr(estimator, "_relative_cost_weight", False)  # relative to the cost of all features
     if parameters.get("cost_weight") is not None and not relative:
         estimator.set_params(cost_weight=parameters["cost_weight"] / 100)

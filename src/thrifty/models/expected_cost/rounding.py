@@ -17,11 +17,14 @@ import numpy as np
 
 GRID = 2.0**-28  # columns, targets and weights are standardised, so the sums of an objective are numbers of about 1
 SHIFT = 1.5 * 2.0**52 * GRID  # neighbours of this number differ by GRID, so that adding it rounds numbers up to 2^22
+DOUBLE = 8  # bytes of a number in double precision
 BITS = 34  # of means and deviations, by which columns are standardised
 
 
 def on_grid(sums: Any) -> Any:
     """Return a number, an array or a tuple of them, rounded to multiples of `GRID`.
+
+    Arrays in single precision are returned as they are, because their numbers differ by more than `GRID`.
 
     Examples
     --------
@@ -32,6 +35,8 @@ def on_grid(sums: Any) -> Any:
     """
     if isinstance(sums, tuple):
         return tuple(map(on_grid, sums))
+    if getattr(sums, "itemsize", DOUBLE) < DOUBLE:
+        return sums
     return (sums + SHIFT) - SHIFT
 
 
