@@ -110,7 +110,14 @@ class Holders:
 
 
 async def _answer(work: Work, groups: list[list[Call]], dask_worker: Worker) -> list[Any] | None:
-    """Return the sum over each group of blocks, or None if that is not possible here."""
+    """Return the sum over each group of blocks, or None if that is not possible here.
+
+    If a block is on disk, the worker has more blocks than memory. Then tasks read them in an order that the worker
+    chooses.
+    """
+    on_disk = getattr(dask_worker.data, "slow", ())
+    if any(key in on_disk for key in chain.from_iterable(keys for group in groups for keys, _ in group)):
+        return None
     free_threads = asyncio.Semaphore(dask_worker.state.nthreads)
     calls = [_called(dask_worker, free_threads, work, *call) for group in groups for call in group]
     try:
@@ -128,7 +135,7 @@ async def _called(
 ) -> Any:
     """Return what a function returns for a block, in a thread of the worker.
 
-    Blocks are read when a thread is free, because some may be on disk, and not all of them fit in memory.
+    Blocks are read when a thread is free, because by then some may be on disk.
     """
     async with free_threads:
         for key in keys:
