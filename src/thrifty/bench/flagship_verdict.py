@@ -4,7 +4,7 @@ from thrifty.bench.claims import Claim, Verdict
 from thrifty.bench.contenders import FLAGSHIP, FULL
 from thrifty.bench.curves import Standing, standings
 from thrifty.bench.problems import CATALOG
-from thrifty.bench.ranks import Ranking, ranked
+from thrifty.bench.ranks import DIGITS, Ranking, ranked
 from thrifty.bench.results import Results
 
 CLAIM = Claim(
@@ -24,7 +24,7 @@ def ranking_of(found: dict[str, list[Standing]]) -> Ranking | None:
     """Return the ranking over problems; LightGBM on all columns takes no part, because it is the measure."""
     return ranked(
         {
-            problem: {each.contender: each.area for each in standing if each.contender != FULL}
+            problem: {each.contender: round(each.area, DIGITS) for each in standing if each.contender != FULL}
             for problem, standing in found.items()
         }
     )

@@ -1,7 +1,8 @@
 """Ranks of contenders over problems, and which differences are more than chance.
 
-The contender with the largest mean area on a problem has rank 1; equal areas share the mean of their ranks. Ranks are
-compared over the problems on which all compared contenders have results, N problems and k contenders.
+The contender with the largest mean area on a problem has rank 1; areas that are equal to `DIGITS` digits share the mean
+of their ranks. Ranks are compared over the problems on which all compared contenders have results, N problems and k
+contenders.
 
 Nemenyi: two mean ranks differ significantly if their difference exceeds
 
@@ -18,6 +19,7 @@ import numpy as np
 from scipy.stats import rankdata, studentized_range, wilcoxon
 
 ALPHA = 0.05
+DIGITS = 4  # of areas that are compared and committed
 LARGE = 1e6  # degrees of freedom, instead of infinity
 
 

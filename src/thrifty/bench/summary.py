@@ -9,13 +9,12 @@ from typing import Any
 from thrifty.bench.contenders import FULL
 from thrifty.bench.curves import Standing
 from thrifty.bench.flagship_verdict import all_standings, ranking_of
-from thrifty.bench.ranks import Ranking, ranked
+from thrifty.bench.ranks import DIGITS, Ranking, ranked
 from thrifty.bench.reports.verdicts import verdicts_of
 from thrifty.bench.results import Results
 from thrifty.bench.suite import Part
 
 COMMITTED = Path(__file__).with_name("summary.json")
-DIGITS = 4
 
 
 def committed() -> dict[str, Any]:
