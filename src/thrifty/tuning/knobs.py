@@ -7,8 +7,16 @@ from typing import Any
 Setting = dict[str, Any]
 
 # In the order of preference, and whether a larger value lets rows spend more (+1) or less (-1).
-KNOBS = {"node_budget": 1, "cost_weight": -1, "delta": -1, "tolerance": -1, "cap": 1, "n_samples": 1, "s": 1}
-KNOBS |= {"share": 1}  # of a mixture
+KNOBS = {
+    "node_budget": 1,
+    "cost_weight": -1,
+    "delta": -1,
+    "tolerance": -1,
+    "cap": 1,
+    "n_samples": 1,
+    "s": 1,
+    "share": 1,  # of a mixture
+}
 FREE = ("cap",)  # every fitted model can be run under another value
 STEP_FROM_ZERO = 10.0  # between 0 and a value lies this fraction of it
 

@@ -9,11 +9,9 @@ time of ASTC soft / time of ASTC is between 0.5 and 2 at every lambda.
 from typing import Any
 
 from thrifty import ASTCClassifier, ASTCRegressor, CSTCClassifier, CSTCRegressor
-from thrifty.bench.claims import Claim, Verdict
+from thrifty.bench.claims import Claim
 from thrifty.bench.reproductions._measuring.problems import Part, tabular
 from thrifty.bench.reproductions._measuring.speedup_tables import PAPER, SpeedUpTable
-from thrifty.bench.results import Results
-from thrifty.bench.runs import Run
 from thrifty.datasets import load_covtype, make_ltr
 
 FOREST_ROWS = 36_603
@@ -39,18 +37,4 @@ TABLE = SpeedUpTable(
     "On synthetic queries with the Yahoo! price list, because the Yahoo! data are licensed, and on Forest (covtype).",
 )
 CLAIM = Claim(PAPER, TABLE.where, f"ASTC trains faster than CSTC: {TABLE.published}. {TABLE.note}")
-
-
-def runs(full: bool) -> list[Run]:
-    """Return one run per data set, lambda and seed."""
-    return TABLE.runs(full)
-
-
-def verdicts(results: Results) -> list[Verdict]:
-    """Judge both parts of the claim."""
-    return TABLE.verdicts(results)
-
-
-def figure(results: Results) -> Any:
-    """Draw the speed-ups against the spend."""
-    return TABLE.figure(results)
+runs, verdicts, figure = TABLE.runs, TABLE.verdicts, TABLE.figure

@@ -9,11 +9,9 @@ time of ASTC soft / time of ASTC is between 0.5 and 2 at every lambda.
 from typing import Any
 
 from thrifty import ASTCClassifier, CSTCClassifier
-from thrifty.bench.claims import Claim, Verdict
+from thrifty.bench.claims import Claim
 from thrifty.bench.reproductions._measuring.problems import Part, Problem, tabular
 from thrifty.bench.reproductions._measuring.speedup_tables import PAPER, SpeedUpTable
-from thrifty.bench.results import Results
-from thrifty.bench.runs import Run
 from thrifty.datasets import load_higgs, load_mnist
 
 CIFAR_ROWS, MINIBOONE_ROWS = 19_761, 45_523
@@ -43,18 +41,4 @@ TABLE = SpeedUpTable(
     "Digits and Higgs particles stand for CIFAR and MiniBooNE, which are not at hand.",
 )
 CLAIM = Claim(PAPER, TABLE.where, f"ASTC trains faster than CSTC: {TABLE.published}. {TABLE.note}")
-
-
-def runs(full: bool) -> list[Run]:
-    """Return one run per data set, lambda and seed."""
-    return TABLE.runs(full)
-
-
-def verdicts(results: Results) -> list[Verdict]:
-    """Judge both parts of the claim."""
-    return TABLE.verdicts(results)
-
-
-def figure(results: Results) -> Any:
-    """Draw the speed-ups against the spend."""
-    return TABLE.figure(results)
+runs, verdicts, figure = TABLE.runs, TABLE.verdicts, TABLE.figure
