@@ -7,6 +7,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
+from thrifty.tuning.choice import smoothed_scores
+
 DROPPED = "dropped"  # the beginning of a note
 MIN_GAIN = 5e-4  # a difference of scores that three decimals show
 Point = Mapping[str, Any]
@@ -28,6 +32,16 @@ def is_complete(point: Point) -> bool:
 def complete(points: Sequence[Point]) -> list[Point]:
     """Return the points that succeeded and were measured on all folds."""
     return [point for point in succeeded(points) if is_complete(point)]
+
+
+def smoothed(points: Sequence[Point]) -> list[Point]:
+    """Return the complete points with scores that are smoothed along the curve of each method.
+
+    The best of many measured scores is too good on average; see `thrifty.tuning.choice`.
+    """
+    known = complete(points)
+    scores = smoothed_scores(pd.DataFrame(known)).tolist() if known else []
+    return [{**point, "score": score} for point, score in zip(known, scores, strict=True)]
 
 
 def best_same_for_all(points: Sequence[Point], spend: float) -> Point | None:

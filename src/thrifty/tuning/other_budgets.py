@@ -28,6 +28,8 @@ from thrifty.tuning.refits import Refits
 from thrifty.tuning.survey import Point, Trial
 from thrifty.tuning.sweep import Fitted, Sweep
 
+ROUNDING = 1e-9  # sums of equal spends differ by this share
+
 
 @dataclass(frozen=True, eq=False)
 class Terms:
@@ -62,8 +64,15 @@ class Terms:
         terms = {name: getattr(self, name) for name in ("cap", "budget", "error_costs", "class_weight")}
         return Problem.of(raw, encoder, self.costs, self.task, **terms)
 
-    def promise(self, line: Mapping[str, Any]) -> Promise:
-        """Return what a point of the frontier promises."""
+    def promise(self, line: Mapping[str, Any], spend_on_all: float) -> Promise:
+        """Return what a point of the frontier promises, after its model was fitted on all rows.
+
+        If the model spends more on them than the bound, which is possible if there are few folds or rows, then this is
+        the bound.
+        """
+        bound = float(line["spend_bound"])
+        if spend_on_all > bound * (1.0 + ROUNDING):
+            bound = spend_on_all
         return Promise(
             budget=None if self.budget is None else float(self.budget),
             cap=None if self.cap is None else float(self.cap),
@@ -73,7 +82,8 @@ class Terms:
             method=line["method"],
             parameters=line["parameters"],
             n_rows=int(line["n_rows"]),
-            **{name: float(line[name]) for name in ("spend", "spend_bound", "score", "score_error")},
+            spend_bound=bound,
+            **{name: float(line[name]) for name in ("spend", "score", "score_error")},
         )
 
     def model(self, owner: Any, refits: Refits, point: int, fitted: Fitted, promise: Promise) -> TableModel:
@@ -195,7 +205,7 @@ def model_for_budget(
             line[name] = value
     if not are_within:
         terms.warn_of_excess(line, stacklevel=3)
-    return terms.model(owner, refits, point, fitted, terms.promise(line)), line
+    return terms.model(owner, refits, point, fitted, terms.promise(line, refits.mean_spend(fitted))), line
 
 
 def _under_cap(table: pd.DataFrame, terms: Terms) -> pd.DataFrame:
