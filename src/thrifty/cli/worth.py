@@ -13,6 +13,7 @@ from thrifty.tuning.comparisons import (
     best_same_for_all,
     best_within,
     complete,
+    is_measured_again,
     notes,
     smoothed,
 )
@@ -95,7 +96,7 @@ def more_money(points: Sequence[Point], point: Point, unit: str, kind: str) -> s
 
 def unspent_sentences(points: Sequence[Point], point: Point, budget: float, *, smooth: bool = True) -> Iterator[str]:
     """Yield what a mixture of two points should score at the budget, if a point leaves a tenth of it unspent."""
-    if is_mixture(point["parameters"]) or point["spend"] >= CLOSE * budget or not points:
+    if point["spend"] >= CLOSE * budget or not _could_mix(points):
         return
     pair = best_pair(pd.DataFrame(points), budget, smooth=smooth)
     if pair is not None and pair.score > point["score"]:
@@ -103,6 +104,11 @@ def unspent_sentences(points: Sequence[Point], point: Point, budget: float, *, s
             "No model that was measured uses the rest of the budget for a better score. A mixture of two models should "
             f"score about {pair.score:.3f}: pass --mix."
         )
+
+
+def _could_mix(points: Sequence[Point]) -> bool:
+    """Tell whether points are comparable, and no mixture of them was measured yet."""
+    return bool(points) and not any(is_mixture(each["parameters"]) or is_measured_again(each) for each in points)
 
 
 def note_sentences(points: Sequence[Point]) -> Iterator[str]:

@@ -384,8 +384,9 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     def at_budget(self, budget: float, cap: float | None = None) -> TableModel:
         """Return the model for another budget, from the points that the search has measured.
 
-        The chosen point is fitted on all rows. If the cap is smaller than that of the search, the point is also
-        measured again under it, on all folds. If the search may mix models, mixtures for this budget are measured too.
+        The chosen point is fitted on all rows. If the cap is smaller than that of the search, the points that may be
+        chosen are measured again under it, on all folds. If the search may mix models, mixtures for this budget are
+        measured too.
 
         Parameters
         ----------

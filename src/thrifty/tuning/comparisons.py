@@ -11,7 +11,7 @@ import pandas as pd
 
 from thrifty.tuning.choice import smoothed_scores
 
-DROPPED = "dropped"  # the beginning of a note
+DROPPED, AGAIN = "dropped", "measured again"  # beginnings of notes
 MIN_GAIN = 5e-4  # a difference of scores that three decimals show
 Point = Mapping[str, Any]
 SAME_FOR_ALL = ("l1", "static")  # methods that buy the same columns for every row
@@ -27,6 +27,11 @@ def succeeded(points: Iterable[Point]) -> list[Point]:
 def is_complete(point: Point) -> bool:
     """Tell whether a point was measured on all folds; only such points have a bound on their spend."""
     return _is_number(point["spend_bound"])
+
+
+def is_measured_again(point: Point) -> bool:
+    """Tell whether a point was measured again under another cap than the other points."""
+    return str(point.get("note") or "").startswith(AGAIN)
 
 
 def complete(points: Sequence[Point]) -> list[Point]:
