@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from dask.sizeof import sizeof
 from distributed.core import Status, send_recv
@@ -33,14 +33,6 @@ ON_THE_WAY = {"waiting", "ready", "constrained", "executing", "long-running", "f
 Call = tuple[Sequence[Part], Sequence[Any]]  # a block and what lies beside it, and the other arguments
 
 
-class Dropped(NamedTuple):
-    """The result of a plan that is not needed any more, although a worker still keeps it beside a block."""
-
-    worker: str
-    block: str
-    key: str
-
-
 class Holders:
     """The workers that hold the blocks of some rows, and all that lies beside them.
 
@@ -55,7 +47,8 @@ class Holders:
     def __init__(self, client: Client, places: list[tuple[str, ...]]):
         self.client, self.places = client, places
         self._unreachable: set[str] = set()
-        self._dropped: list[Dropped] = []
+        self._new: list[Plan] = []  # that no worker has carried out yet
+        self._dropped: list[Plan] = []  # whose results workers keep although nobody wants them any more
 
     @classmethod
     def of(cls, client: Client, blocks: list[Future]) -> "Holders":
@@ -76,7 +69,9 @@ class Holders:
 
     def planned(self, number: int, work: Work, parts: Sequence[Part], arguments: Sequence[Any]) -> Planned:
         """Return what a function will return for a block, or for what lies beside it."""
-        return Planned(Plan(number, work, [plan_of(part) for part in parts], arguments), self._drop)
+        plan = Plan(number, work, [plan_of(part) for part in parts], arguments)
+        self._new.append(plan)
+        return Planned(plan, self._drop)
 
     def give_to(self, plan: Plan, task: Future) -> None:
         """Let a task give the result of a plan."""
@@ -89,7 +84,7 @@ class Holders:
 
     def _forget(self, plan: Plan) -> None:
         if plan.worker is not None:
-            self._dropped.append(Dropped(plan.worker, plan.origin.key, plan.key))
+            self._dropped.append(plan)
 
     def sums(self, work: Work, groups: Sequence[Sequence[int]], calls: list[Call]) -> list[Any] | None:
         """Return the sum over each group of blocks of what `work` returns, or None if a worker does not answer.
@@ -108,17 +103,18 @@ class Holders:
             if holder is None or holder in self._unreachable:
                 return None
             asked.setdefault(holder, []).append(g)
-        dropped, self._dropped = self._dropped, []
-        plans = {holder: _Plans(holder, dropped) for holder in asked}
+        plans = {holder: _Plans(holder, self._new, self._dropped) for holder in asked}
         messages = [
             dumps((work, [[plans[holder].request(*calls[k]) for k in groups[g]] for g in those]))
             for holder, those in asked.items()
         ]
+        self._dropped = [plan for plan in self._dropped if plan.worker is not None]
         answers = self.client.sync(self._ask_all, list(asked), messages)
         if any(answer is None for answer in answers):
             return None
         for each in plans.values():
             each.are_carried_out()
+        self._new = [plan for plan in self._new if plan.worker is None and plan.is_wanted]
         pairs = (zip(those, answer, strict=True) for those, answer in zip(asked.values(), answers, strict=True))
         found = dict(chain.from_iterable(pairs))
         return [found[g] for g in range(len(groups))]
@@ -142,31 +138,34 @@ class Holders:
 
 
 class _Plans:
-    """The plans that one worker carries out for a sum."""
+    """What one worker does for a sum: it carries out all new plans, and forgets what nobody wants any more."""
 
-    def __init__(self, worker: str, dropped: list[Dropped]):
-        self._worker, self._dropped, self._new = worker, dropped, list[Plan]()
+    def __init__(self, worker: str, new: list[Plan], dropped: list[Plan]):
+        self._worker, self._new, self._carried_out = worker, new, list[Plan]()
+        self._dropped = [plan for plan in dropped if plan.worker == worker]
 
     def request(self, parts: Sequence[Part], arguments: Sequence[Any]) -> Request:
         """Return the request for one block."""
-        wanted, origin = [plan_of(part) for part in parts], origin_of(parts[0])
-        new = missing(wanted, lambda plan: plan.is_on(self._worker))
-        self._new += new
-        read = chain(wanted, *(plan.inputs for plan in new))
-        of_tasks = [
-            str(origin.key),
-            *(str(each.key) for each in read if not isinstance(each, Plan) or each.task is not None),
-        ]
-        steps = [
-            Step(plan.key, plan.work, [each.key for each in plan.inputs], plan.arguments, plan.is_wanted)
-            for plan in new
-        ]
-        dropped = [each.key for each in self._dropped if (each.worker, each.block) == (self._worker, origin.key)]
-        return Request(list(dict.fromkeys(of_tasks)), steps, [each.key for each in wanted], arguments, dropped)
+        wanted, block = [plan_of(part) for part in parts], origin_of(parts[0])
+        new = [plan for plan in self._new if plan.origin is block and plan.is_wanted]
+        steps = missing(wanted + new, lambda plan: plan.is_on(self._worker))
+        read = [block, *wanted, *chain.from_iterable(plan.inputs for plan in steps)]
+        tasks = [str(each.key) for each in read if not isinstance(each, Plan) or each.task is not None]
+        dropped = [plan for plan in self._dropped if plan.origin is block]
+        for plan in dropped:
+            plan.worker = None
+        self._carried_out += steps
+        return Request(
+            list(dict.fromkeys(tasks)),
+            [Step.of(plan) for plan in steps],
+            [each.key for each in wanted],
+            arguments,
+            [plan.key for plan in dropped],
+        )
 
     def are_carried_out(self) -> None:
         """Remember what the worker keeps now."""
-        for plan in self._new:
+        for plan in self._carried_out:
             plan.worker = self._worker if plan.is_wanted else None
 
 

@@ -1,9 +1,9 @@
 """Results beside the blocks that are computed when they are needed, without tasks.
 
-A plan says how a result follows from a block and from other plans. The next request that needs the result computes it
-on the worker that holds the block, and the worker keeps it as long as the block is in its memory and the client refers
-to it. If a request fails, plans become tasks, with all that they follow from. So nothing is lost with a worker: the
-scheduler knows the sources of blocks, and the client knows the rest.
+A plan says how a result follows from a block and from other plans. The next request computes it on the worker that
+holds the block, and the worker keeps it as long as the block is in its memory and the client refers to the result. If a
+request fails, plans become tasks, with all that they follow from. So nothing is lost with a worker: the scheduler knows
+the sources of blocks, and the client knows the rest.
 """
 
 import weakref
@@ -111,6 +111,11 @@ class Step(NamedTuple):
     inputs: list[str]
     arguments: Sequence[Any]
     is_kept: bool
+
+    @classmethod
+    def of(cls, plan: Plan) -> "Step":
+        """Return the step of a plan."""
+        return cls(plan.key, plan.work, [str(each.key) for each in plan.inputs], plan.arguments, plan.is_wanted)
 
 
 class Request(NamedTuple):
