@@ -166,5 +166,4 @@ def kept_beside(block: Any) -> dict[str, Any]:
     """Return the results that are kept beside a block; they go when the block goes."""
     if id(block) not in _beside:
         weakref.finalize(block, _beside.pop, id(block), None).atexit = False
-        _beside[id(block)] = {}
-    return _beside[id(block)]
+    return _beside.setdefault(id(block), {})
