@@ -15,6 +15,8 @@ from thrifty.bench.curves import standings
 from thrifty.bench.flagship_verdict import all_standings, ranking_of, verdicts
 from thrifty.bench.ranks import critical_difference, ranked
 from thrifty.bench.reports.page import write_page
+from thrifty.bench.reports.race_figures import describe_curves
+from thrifty.bench.reports.race_tables import problem_rows
 from thrifty.bench.reports.terminal import print_report
 from thrifty.bench.reproductions import promised_budgets
 from thrifty.bench.results import Result, Results
@@ -32,6 +34,7 @@ def result(problem, seed, name, spend, score):
         "floor": 0.5,
         "total": 10.0,
         "score": "accuracy",
+        "n_test": 400,
         "fit_seconds": 2.0,
         "tuning_seconds": 8.0,
     }
@@ -63,6 +66,33 @@ def test_the_spend_for_a_good_score_is_on_the_line_between_points(results):
     first, second, _ = standings(results, "heart")
     assert first.spend_for_enough == pytest.approx(0.2 * (0.891 - 0.5) / 0.4)
     assert isnan(second.spend_for_enough)  # two seeds never reach it
+
+
+def test_gains_are_points_above_the_constant_answer(results):
+    first, second, full = standings(results, "heart")
+    assert (first.gain, full.gain) == (pytest.approx(40 * 0.9), pytest.approx(40 * 0.5))
+    assert first.area == pytest.approx(first.gain / 40)
+    assert second.gain_interval == pytest.approx(40 * second.interval)
+
+
+def test_a_full_model_that_is_hardly_above_the_constant_answer_divides_nothing(results):
+    few = Results()
+    for seed in range(3):
+        for name, score in ((FULL, 0.55), (FLAGSHIP, 0.6)):
+            few.append(result("heart", seed, name, 5.0, score))
+    first, full = standings(few, "heart")
+    assert (first.contender, first.gain) == (FLAGSHIP, pytest.approx(10 * 0.75))
+    assert isnan(first.area)
+    assert problem_rows(few, "heart")[0][1:3] == ("7.50 ± 0.00", "-")
+    assert "is not clearly above the error" in describe_curves(few, "heart")
+    assert figures([first, full])[FLAGSHIP]["area"] is None
+    assert "not clearly above" not in describe_curves(results, "heart")
+
+
+def test_seeds_that_reach_a_good_score_are_counted(results):
+    first, second, _ = standings(results, "heart")
+    assert (first.n_enough, second.n_enough) == (3, 1)
+    assert [row[3] for row in problem_rows(results, "heart")[:2]] == ["20 ± 0%", "1 of 3 seeds"]
 
 
 def test_a_run_that_was_given_up_counts_as_the_constant_answer(results):
@@ -100,7 +130,7 @@ def test_the_verdict_names_problems_that_are_lost(results):
         results.append(result("pima", seed, "l1", 1.0, 0.9))
     (verdict,) = verdicts(results)
     assert verdict.outcome == "not reproduced"
-    assert "Others have a larger area on 1 of 2 problems: pima (l1, area 0.950 against 0.900)" in verdict.sentence
+    assert "Others have a larger gain on 1 of 2 problems: pima (l1, 38.00 against 36.00 points)" in verdict.sentence
     assert verdicts(Results())[0].outcome == "not run"
 
 
@@ -136,7 +166,7 @@ def test_the_committed_summary_has_what_the_check_compares():
     assert all(line.is_met for line in check.compared(before, before))
 
 
-def test_the_committed_ranking_follows_from_the_committed_areas():
+def test_the_committed_ranking_follows_from_the_committed_gains():
     ranking = committed_ranking()
     found = {name: round(ranking.rank_of(name), 4) for name in ranking.contenders}
     assert found == committed()["ranking"]["mean_ranks"]

@@ -20,6 +20,11 @@ def test_the_list_names_every_part(capsys):
         (["--limit", "0"], "--limit is 0; expected a number of seconds above 0."),
         (["--seconds", "-1"], "--seconds is -1; expected a number of seconds above 0."),
         (["--html", "nowhere/report.html"], "--html is nowhere/report.html; its folder does not exist."),
+        (["--html", "."], "--html is ., which is a folder; expected a file."),
+        (
+            ["--report", "--results", "none.jsonl"],
+            "--results is none.jsonl, which does not exist; --report needs a file",
+        ),
     ],
 )
 def test_bad_options_are_one_line(arguments, message, capsys):
@@ -28,8 +33,9 @@ def test_bad_options_are_one_line(arguments, message, capsys):
 
 
 def test_a_report_of_an_empty_file_computes_nothing(tmp_path, capsys):
-    html = tmp_path / "report.html"
-    assert main(["--only", "heart", "--report", "--results", str(tmp_path / "none.jsonl"), "--html", str(html)]) == 0
+    html, empty = tmp_path / "report.html", tmp_path / "empty.jsonl"
+    empty.touch()
+    assert main(["--only", "heart", "--report", "--results", str(empty), "--html", str(html)]) == 0
     assert "race: not run" in capsys.readouterr().out
     assert html.exists()
 

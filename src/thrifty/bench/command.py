@@ -67,6 +67,13 @@ class Options:
         for option, path in (("--results", self.results), ("--html", self.html), ("--summary", self.summary)):
             if path is not None and not path.absolute().parent.is_dir():
                 raise ValueError(f"{option} is {path}; its folder does not exist. Make it, or name another file.")
+            if path is not None and path.is_dir():
+                raise ValueError(f"{option} is {path}, which is a folder; expected a file. Name a file in it.")
+        if self.report and not self.results.exists():
+            raise ValueError(
+                f"--results is {self.results}, which does not exist; --report needs a file of results. "
+                "Run thrifty bench without --report first, or name another file."
+            )
 
 
 def bench(options: Options) -> None:

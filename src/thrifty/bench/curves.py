@@ -1,4 +1,4 @@
-"""Figures of a contender on a problem: the area under its curve, its rank, and what it spends for a good score.
+"""Figures of a contender on a problem: its gain, the area under its curve, and what it spends for a good score.
 
 A curve begins with the best constant answer at spend 0. It follows straight lines between the points of a run, because
 two models mixed at random reach every point on the line between them, and ends flat. Both axes are normalised:
@@ -7,8 +7,15 @@ two models mixed at random reach every point on the line between them, and ends 
     score    (score - floor) / (full - floor), where floor is the score of the constant answer, and full is that of
              LightGBM on all columns; both are means over the seeds, and their difference is at least `LEAST_RANGE`
 
-The area is the mean height between spend 0 and 1. Over k seeds with mean m and standard deviation s, its confidence
-interval is m +- t s / sqrt(k), where t is the 97.5% quantile of the t distribution with k - 1 degrees of freedom.
+The gain is the mean of score - floor between spend 0 and 1, in points: 100 times the score. Ranks compare gains. The
+area is the mean height of the normalised curve, that is the gain divided by 100 (full - floor). It is shown only where
+the full model is clearly better than the constant answer, on the n test rows of all seeds together:
+
+    full - floor > CLEAR sqrt(full (1 - full) / n)
+
+so that the error of the divisor is a small part of it. Over k seeds with mean m and standard deviation s, the
+confidence interval of a figure is m +- t s / sqrt(k), where t is the 97.5% quantile of the t distribution with k - 1
+degrees of freedom.
 """
 
 from dataclasses import dataclass, replace
@@ -22,6 +29,8 @@ from thrifty.bench.results import Result, Results
 
 LEAST_RANGE = 0.01
 ENOUGH = 0.99  # of the full model's score
+CLEAR = 4.0  # standard errors of the full model's score that lie between it and the floor
+POINTS = 100.0  # of a score of 1
 CONFIDENCE = 0.95
 
 
@@ -67,24 +76,41 @@ class Curve:
 
 @dataclass(frozen=True)
 class Scale:
-    """The scores that are 0 and 1 on the normalised scale of a problem, and the full score of each seed."""
+    """The scores that are 0 and 1 on the normalised scale, the full score of each seed, and the number of test rows."""
 
     floor: float
     full: float
     full_by_seed: dict[int, float]
+    n_test: int
 
     @classmethod
     def of(cls, results: list[Result]) -> "Scale | None":
         """Return the scale from the results of a problem; None without results of the full model."""
-        full = {each.key.seed: _best_held_out(each.values) for each in results if each.key.setting == FULL}
-        if not full:
+        found = [each for each in results if each.key.setting == FULL]
+        if not found:
             return None
-        floor = float(np.mean([each.values["floor"] for each in results if each.key.setting == FULL]))
-        return cls(floor, float(np.mean(list(full.values()))), full)
+        full = {each.key.seed: _best_held_out(each.values) for each in found}
+        floor = float(np.mean([each.values["floor"] for each in found]))
+        return cls(floor, float(np.mean(list(full.values()))), full, sum(each.values["n_test"] for each in found))
+
+    @property
+    def range(self) -> float:
+        """What separates 0 and 1."""
+        return max(self.full - self.floor, LEAST_RANGE)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the full model is so much better than the constant answer that areas mean something."""
+        error = np.sqrt(max(self.full * (1.0 - self.full), 0.0) / self.n_test)
+        return bool(self.full - self.floor > max(CLEAR * error, LEAST_RANGE))
+
+    def points(self, score: Any) -> Any:
+        """Return how far scores are above the floor, in points."""
+        return POINTS * (score - self.floor)
 
     def normalised(self, score: Any) -> Any:
         """Return scores on the normalised scale."""
-        return (score - self.floor) / max(self.full - self.floor, LEAST_RANGE)
+        return (score - self.floor) / self.range
 
 
 def _best_held_out(values: Any) -> float:
@@ -99,40 +125,69 @@ class Standing:
     Attributes
     ----------
     contender : str
-    areas, enough : dict
-        By seed: the normalised area, and the share of the total that reaches 99% of the full model's score.
+    gains, enough : dict
+        By seed: the gain in points, and the share of the total that reaches 99% of the full model's score, NaN if no
+        spend does.
     fit_seconds, seconds : float
         CPU time of one fit on all training rows, and of tuning and one fit; means over the seeds.
+    scale : Scale
+        That of the problem.
     failures : tuple of str
         Errors of runs without values.
     """
 
     contender: str
-    areas: dict[int, float]
+    gains: dict[int, float]
     enough: dict[int, float]
     fit_seconds: float
     seconds: float
+    scale: Scale
     failures: tuple[str, ...] = ()
 
     @property
+    def gain(self) -> float:
+        """The mean gain over the seeds, in points."""
+        return float(np.mean(list(self.gains.values())))
+
+    @property
+    def gain_interval(self) -> float:
+        """Half the width of the confidence interval of the gain; NaN for a single seed."""
+        return half_width(list(self.gains.values()))
+
+    @property
+    def areas(self) -> dict[int, float]:
+        """The normalised area by seed."""
+        return {seed: gain / (POINTS * self.scale.range) for seed, gain in self.gains.items()}
+
+    @property
     def area(self) -> float:
-        """The mean area over the seeds."""
-        return float(np.mean(list(self.areas.values())))
+        """The mean area over the seeds; NaN where the full model is not clearly better than the constant answer."""
+        return float(np.mean(list(self.areas.values()))) if self.scale.is_clear else float("nan")
 
     @property
     def interval(self) -> float:
         """Half the width of the confidence interval of the area; NaN for a single seed."""
-        return half_width(list(self.areas.values()))
+        return half_width(list(self.areas.values())) if self.scale.is_clear else float("nan")
 
     def on(self, seeds: set[int]) -> "Standing":
         """Return the standing on some seeds."""
-        areas, enough = ({s: by[s] for s in sorted(seeds) if s in by} for by in (self.areas, self.enough))
-        return replace(self, areas=areas, enough=enough)
+        gains, enough = ({s: by[s] for s in sorted(seeds) if s in by} for by in (self.gains, self.enough))
+        return replace(self, gains=gains, enough=enough)
+
+    @property
+    def n_enough(self) -> int:
+        """The number of seeds that reach 99% of the full model's score."""
+        return int(np.isfinite(list(self.enough.values())).sum())
 
     @property
     def spend_for_enough(self) -> float:
         """The mean share of the total that reaches 99% of the full model's score; NaN if some seed never does."""
         return _mean(list(self.enough.values()))
+
+    @property
+    def spend_interval(self) -> float:
+        """Half the width of the confidence interval of `spend_for_enough`; NaN for a single seed."""
+        return half_width(list(self.enough.values()))
 
 
 def half_width(values: list[float]) -> float:
@@ -148,7 +203,7 @@ def half_width(values: list[float]) -> float:
 
 
 def standings(results: Results, problem: str) -> list[Standing]:
-    """Return the standing of each contender on a problem, the largest area first.
+    """Return the standing of each contender on a problem, the largest gain first.
 
     A seed whose run was given up or failed counts as the constant answer. Contenders without any run are missing.
     While runs are missing, only the seeds count that all contenders have, if there is one.
@@ -160,14 +215,14 @@ def standings(results: Results, problem: str) -> list[Standing]:
     failed = _failures(results, problem, found[0].key.full)
     names = {each.key.setting for each in found} | set(failed)
     each = [_standing(name, found, failed.get(name, {}), scale) for name in names]
-    common = set.intersection(*(set(standing.areas) for standing in each))
-    return sorted((standing.on(common) if common else standing for standing in each), key=lambda one: -one.area)
+    common = set.intersection(*(set(standing.gains) for standing in each))
+    return sorted((standing.on(common) if common else standing for standing in each), key=lambda one: -one.gain)
 
 
 def _standing(name: str, found: list[Result], failed: dict[int, str], scale: Scale) -> Standing:
     runs = {each.key.seed: each for each in found if each.key.setting == name}
     curves = {seed: Curve.of(run.values) for seed, run in runs.items()}
-    areas = {seed: float(scale.normalised(curve.area())) for seed, curve in curves.items()} | dict.fromkeys(failed, 0.0)
+    gains = {seed: float(scale.points(curve.area())) for seed, curve in curves.items()} | dict.fromkeys(failed, 0.0)
     enough = {
         seed: curve.spend_for(ENOUGH * scale.full_by_seed[seed])
         for seed, curve in curves.items()
@@ -175,10 +230,11 @@ def _standing(name: str, found: list[Result], failed: dict[int, str], scale: Sca
     } | dict.fromkeys(failed, float("nan"))
     return Standing(
         name,
-        areas,
+        gains,
         enough,
         _mean([run.values["fit_seconds"] for run in runs.values()]),
         _mean([run.values["tuning_seconds"] + run.values["fit_seconds"] for run in runs.values()]),
+        scale,
         tuple(failed.values()),
     )
 

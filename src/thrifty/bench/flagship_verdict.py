@@ -24,7 +24,7 @@ def ranking_of(found: dict[str, list[Standing]]) -> Ranking | None:
     """Return the ranking over problems; LightGBM on all columns takes no part, because it is the measure."""
     return ranked(
         {
-            problem: {each.contender: round(each.area, DIGITS) for each in standing if each.contender != FULL}
+            problem: {each.contender: round(each.gain, DIGITS) for each in standing if each.contender != FULL}
             for problem, standing in found.items()
         }
     )
@@ -62,15 +62,15 @@ def _worse_sentence(ranking: Ranking, worse: list[str]) -> str:
 
 
 def _lost_sentence(found: dict[str, list[Standing]]) -> str:
-    """Return on which problems another contender has a larger area, and by how much over common seeds."""
+    """Return on which problems another contender has a larger gain, and by how much over common seeds."""
     lost = []
     for problem, standing in found.items():
         own = next(each for each in standing if each.contender == FLAGSHIP)
         first = next(each for each in standing if each.contender != FULL)
         if first.contender != FLAGSHIP:
-            lost.append(f"{problem} ({first.contender}, area {first.area:.3f} against {own.area:.3f})")
-    n_seeds = sorted({len(next(e for e in each if e.contender == FLAGSHIP).areas) for each in found.values()})
+            lost.append(f"{problem} ({first.contender}, {first.gain:.2f} against {own.gain:.2f} points)")
+    n_seeds = sorted({len(next(e for e in each if e.contender == FLAGSHIP).gains) for each in found.values()})
     seeds = f" Seeds: {'-'.join(map(str, n_seeds))} per problem."
     if not lost:
         return "It loses on no problem." + seeds
-    return f"Others have a larger area on {len(lost)} of {len(found)} problems: {'; '.join(lost)}." + seeds
+    return f"Others have a larger gain on {len(lost)} of {len(found)} problems: {'; '.join(lost)}." + seeds

@@ -1,14 +1,14 @@
 """Ranks of contenders over problems, and which differences are more than chance.
 
-The contender with the largest mean area on a problem has rank 1; areas that are equal to `DIGITS` digits share the mean
-of their ranks. Ranks are compared over the problems on which all compared contenders have results, N problems and k
-contenders.
+The contender with the largest mean gain on a problem (see `curves`) has rank 1; gains that are equal to `DIGITS` digits
+share the mean of their ranks. Ranks are compared over the problems on which all compared contenders have results, N
+problems and k contenders.
 
 Nemenyi: two mean ranks differ significantly if their difference exceeds
 
     CD = q sqrt(k (k + 1) / (6 N)),    q = (quantile 1 - alpha of the studentised range of k groups) / sqrt(2)
 
-Holm: the k - 1 other contenders are compared with one contender by the Wilcoxon signed-rank test on the areas of the N
+Holm: the k - 1 other contenders are compared with one contender by the Wilcoxon signed-rank test on the gains of the N
 problems. The i-th smallest p value, i = 1, ..., k - 1, is significant if it and all smaller ones are at most
 alpha / (k - i).
 """
@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import rankdata, studentized_range, wilcoxon
 
 ALPHA = 0.05
-DIGITS = 4  # of areas that are compared and committed
+DIGITS = 4  # of gains that are compared and committed
 LARGE = 1e6  # degrees of freedom, instead of infinity
 
 
@@ -32,13 +32,13 @@ class Ranking:
     problems, contenders : tuple of str
         The contenders are in the order of their mean ranks.
     ranks : ndarray of shape (n_problems, n_contenders)
-    areas : ndarray of shape (n_problems, n_contenders)
+    gains : ndarray of shape (n_problems, n_contenders)
     """
 
     problems: tuple[str, ...]
     contenders: tuple[str, ...]
     ranks: np.ndarray
-    areas: np.ndarray
+    gains: np.ndarray
 
     @property
     def mean_ranks(self) -> np.ndarray:
@@ -55,32 +55,32 @@ class Ranking:
         return float(self.mean_ranks[self.contenders.index(contender)])
 
     def worse_than(self, contender: str) -> list[str]:
-        """Return the contenders with significantly smaller areas (Wilcoxon, Holm)."""
-        own = self.areas[:, self.contenders.index(contender)]
-        p = {other: _p_value(own, self.areas[:, j]) for j, other in enumerate(self.contenders) if other != contender}
+        """Return the contenders with significantly smaller gains (Wilcoxon, Holm)."""
+        own = self.gains[:, self.contenders.index(contender)]
+        p = {other: _p_value(own, self.gains[:, j]) for j, other in enumerate(self.contenders) if other != contender}
         found = []
         for step, other in enumerate(sorted(p, key=p.__getitem__)):
             if p[other] > ALPHA / (len(p) - step):
                 break
             found.append(other)
         place = self.contenders.index
-        return [other for other in found if np.median(own - self.areas[:, place(other)]) > 0]
+        return [other for other in found if np.median(own - self.gains[:, place(other)]) > 0]
 
 
-def ranked(areas: dict[str, dict[str, float]]) -> Ranking | None:
-    """Return the ranking from mean areas by problem and contender; None if there is nothing to compare.
+def ranked(gains: dict[str, dict[str, float]]) -> Ranking | None:
+    """Return the ranking from mean gains by problem and contender; None if there is nothing to compare.
 
     Contenders that miss one of the problems are left out.
 
     >>> ranked({"a": {"x": 0.9, "y": 0.8}, "b": {"x": 0.7, "y": 0.6, "z": 0.9}}).mean_ranks
     array([1., 2.])
     """
-    problems = tuple(areas)
-    contenders = [name for name in dict.fromkeys(n for each in areas.values() for n in each)
-                  if all(name in each for each in areas.values())]  # fmt: skip
+    problems = tuple(gains)
+    contenders = [name for name in dict.fromkeys(n for each in gains.values() for n in each)
+                  if all(name in each for each in gains.values())]  # fmt: skip
     if not problems or len(contenders) < 2:
         return None
-    table = np.array([[areas[problem][name] for name in contenders] for problem in problems])
+    table = np.array([[gains[problem][name] for name in contenders] for problem in problems])
     ranks = rankdata(-table, axis=1)
     order = np.argsort(ranks.mean(axis=0), kind="stable")
     return Ranking(problems, tuple(contenders[j] for j in order), ranks[:, order], table[:, order])

@@ -46,17 +46,17 @@ def summary_of(parts: Sequence[Part], results: Results, checked: Results) -> dic
 
 
 def committed_ranking() -> Ranking:
-    """Return the ranking that follows from the committed areas.
+    """Return the ranking that follows from the committed gains.
 
     >>> round(committed_ranking().critical_difference, 4) == committed()["ranking"]["critical_difference"]
     True
     """
     problems = committed()["problems"]
-    areas = {
-        problem: {name: each["area"] for name, each in contenders.items() if name != FULL}
+    gains = {
+        problem: {name: each["gain"] for name, each in contenders.items() if name != FULL}
         for problem, contenders in problems.items()
     }
-    found = ranked(areas)
+    found = ranked(gains)
     assert found is not None
     return found
 
@@ -65,10 +65,14 @@ def figures(standings: Sequence[Standing]) -> dict[str, Any]:
     """Return the figures of contenders by name."""
     return {
         each.contender: {
+            "gain": _rounded(each.gain),
+            "gain_interval": _rounded(each.gain_interval),
             "area": _rounded(each.area),
             "interval": _rounded(each.interval),
             "areas": {str(seed): _rounded(area) for seed, area in sorted(each.areas.items())},
             "spend_for_enough": _rounded(each.spend_for_enough),
+            "spend_interval": _rounded(each.spend_interval),
+            "seeds_enough": each.n_enough,
             "fit_seconds": _rounded(each.fit_seconds),
             "seconds": _rounded(each.seconds),
         }

@@ -4,6 +4,7 @@
     boosters            shared by all that use LightGBM
     lightgbm_full, lightgbm_early_stop, lightgbm_coupled, lightgbm_lazy, lightgbm_forward
     catboost_penalties, optimal_trees, sequential_linear
+    greedy_network      a predictor and a policy in torch
     own_methods         the methods of this package, and `thrifty`, its default model
 
 A file imports its package when it fits, so that the others run where the package is missing.
@@ -11,6 +12,7 @@ A file imports its package when it fits, so that the others run where the packag
 
 from thrifty.bench.contenders import (
     catboost_penalties,
+    greedy_network,
     lightgbm_coupled,
     lightgbm_early_stop,
     lightgbm_forward,
@@ -32,6 +34,7 @@ _ALL = (
     catboost_penalties.CONTENDER,
     optimal_trees.CONTENDER,
     sequential_linear.CONTENDER,
+    greedy_network.CONTENDER,
     *own_methods.CONTENDERS,
 )
 CONTENDERS: dict[str, Contender] = {contender.name: contender for contender in _ALL}

@@ -86,9 +86,9 @@ def everywhere(columns: np.ndarray, n_rows: int) -> np.ndarray:
     return np.broadcast_to(columns, (n_rows, len(columns)))
 
 
-def missing_package(contender: str, package: str, error: ImportError) -> MissingExtraError:
+def missing_package(contender: str, package: str, error: ImportError, extra: str = "bench") -> MissingExtraError:
     """Return the error that tells how to install what a contender needs."""
-    return MissingExtraError(f"{contender} needs {package} ({error}). Run: pip install 'thrifty[bench]'")
+    return MissingExtraError(f"{contender} needs {package} ({error}). Run: pip install 'thrifty[{extra}]'")
 
 
 def column_prices(costs: CostModel) -> np.ndarray:

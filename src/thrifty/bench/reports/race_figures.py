@@ -24,26 +24,31 @@ def curve_figure(results: Results, problem: str) -> Figure | None:
         return None
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = _axes(figure)
+    top = max(1.0, float(scale.points(scale.full)))
     for k, name in enumerate(shown(results, problem)):
-        curves = [scale.normalised(Curve.of(each.values).at(GRID)) for each in found if each.key.setting == name]
+        curves = [scale.points(Curve.of(each.values).at(GRID)) for each in found if each.key.setting == name]
         mean = np.mean(curves, axis=0)
+        top = max(top, float(mean.max()))
         color, own = COLOR_CYCLE[k % len(COLOR_CYCLE)], name == FLAGSHIP
         axes.plot(GRID, mean, color=color, linestyle=STYLES[k % len(STYLES)], linewidth=2.4 if own else 1.5, label=name)
         if own and len(curves) > 1:
             half = np.array([half_width(list(column)) for column in np.transpose(curves)])
             axes.fill_between(GRID, mean - half, mean + half, color=color, alpha=0.15, linewidth=0)
-    axes.axhline(1.0, color=LINE_COLOR, linewidth=1, zorder=0)
-    axes.set(xlabel="mean spend, share of the cost of all columns", ylabel=f"{found[0].values['score']}, normalised")
+    axes.axhline(scale.points(scale.full), color=LINE_COLOR, linewidth=1, zorder=0)
+    axes.set(
+        xlabel="mean spend, share of the cost of all columns",
+        ylabel=f"{found[0].values['score']} above the constant answer, points",
+    )
     axes.set_xscale("function", functions=(np.sqrt, np.square))
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.02, 0.1, 0.25, 0.5, 1])
-    axes.set_ylim(-0.05, 1.12)
+    axes.set_ylim(-0.05 * top, 1.12 * top)
     axes.legend(frameon=False, fontsize=8, loc="lower right")
     return figure
 
 
 def shown(results: Results, problem: str) -> list[str]:
-    """Return the default model and the contenders with the largest areas."""
+    """Return the default model and the contenders with the largest gains."""
     names = [each.contender for each in standings(results, problem) if each.contender != FULL and not each.failures]
     others = [name for name in names if name != FLAGSHIP]
     return [*(name for name in names if name == FLAGSHIP), *others[: SHOWN - 1]]
@@ -51,9 +56,23 @@ def shown(results: Results, problem: str) -> list[str]:
 
 def describe_curves(results: Results, problem: str) -> str:
     """Return what `curve_figure` shows, in words."""
-    areas = {each.contender: each.area for each in standings(results, problem)}
-    listed = ", ".join(f"{name} {areas[name]:.3f}" for name in shown(results, problem))
-    return f"Normalised score against mean spend on {problem}. Areas under the curves: {listed}."
+    gains = {each.contender: each.gain for each in standings(results, problem)}
+    listed = ", ".join(f"{name} {gains[name]:.2f}" for name in shown(results, problem))
+    return (
+        f"Score above that of the constant answer against mean spend on {problem}, in points. "
+        f"Means over all spends: {listed}.{_unclear(results, problem)}"
+    )
+
+
+def _unclear(results: Results, problem: str) -> str:
+    """Return why there are no normalised areas; empty if there are."""
+    scale = Scale.of(results.of(problem))
+    if scale is None or scale.is_clear:
+        return ""
+    return (
+        f" LightGBM on all columns scores {scale.points(scale.full):.1f} points more than the constant answer, which "
+        "is not clearly above the error, so that gains are not divided by it."
+    )
 
 
 def rank_figure(ranking: Ranking) -> Figure:

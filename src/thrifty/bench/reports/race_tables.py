@@ -6,15 +6,16 @@ from thrifty.bench.curves import Standing, standings
 from thrifty.bench.ranks import Ranking
 from thrifty.bench.results import Results
 
-HEADER = ("contender", "area", "99% of full at", "fit (s)", "seeds", "")
+HEADER = ("contender", "gain (points)", "area", "99% of full at", "fit (s)", "seeds", "")
 
 
 def problem_rows(results: Results, problem: str) -> list[tuple[str, ...]]:
-    """Return a row for each contender, the largest area first.
+    """Return a row for each contender, the largest gain first.
 
-    "area" is the normalised area with its confidence interval. "99% of full at" is the mean spend, in percent of the
-    cost of all columns, that reaches 99% of the full model's score. "fit" is the CPU time of one fit on all training
-    rows.
+    "gain" is the mean of score - floor over spends, with its confidence interval, and "area" the same in shares of
+    full - floor, where that means something. "99% of full at" is the mean spend, in percent of the cost of all columns,
+    that reaches 99% of the full model's score, or how many of the seeds reach it. "fit" is the CPU time of one fit on
+    all training rows.
     """
     return [_row(each) for each in standings(results, problem)]
 
@@ -31,13 +32,22 @@ def _row(standing: Standing) -> tuple[str, ...]:
     failures = f"{len(standing.failures)} failed: {standing.failures[0]}" if standing.failures else ""
     return (
         standing.contender,
-        _with_interval(standing.area, standing.interval),
-        "-" if isnan(standing.spend_for_enough) else f"{100 * standing.spend_for_enough:.0f}%",
+        _with_interval(standing.gain, standing.gain_interval, 2),
+        _with_interval(standing.area, standing.interval, 3),
+        _spend_for_enough(standing),
         "-" if isnan(standing.fit_seconds) else f"{standing.fit_seconds:.2f}",
-        str(len(standing.areas)),
+        str(len(standing.gains)),
         failures,
     )
 
 
-def _with_interval(mean: float, half_width: float) -> str:
-    return f"{mean:.3f}" if isnan(half_width) else f"{mean:.3f} ± {half_width:.3f}"
+def _spend_for_enough(standing: Standing) -> str:
+    if isnan(standing.spend_for_enough):
+        return f"{standing.n_enough} of {len(standing.enough)} seeds" if standing.n_enough else "-"
+    return f"{_with_interval(100 * standing.spend_for_enough, 100 * standing.spend_interval, 0)}%"
+
+
+def _with_interval(mean: float, half_width: float, digits: int) -> str:
+    if isnan(mean):
+        return "-"
+    return f"{mean:.{digits}f}" if isnan(half_width) else f"{mean:.{digits}f} ± {half_width:.{digits}f}"
