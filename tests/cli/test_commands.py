@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import thrifty
+from thrifty.__main__ import main as started
 
 THRIFTY = Path(sys.executable).with_name("thrifty")
 
@@ -69,3 +70,23 @@ def test_importing_the_command_line_is_quick():
     code = "import thrifty.cli, sys; print(*{name.partition('.')[0] for name in sys.modules})"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "pandas", "sklearn", "numba", "matplotlib", "skops"} & set(modules)
+
+
+class Interrupting:
+    """A finder of modules during which Ctrl-C is pressed."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "thrifty.cli":
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_the_command_line_is_imported_shows_no_traceback(monkeypatch):
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    monkeypatch.delitem(sys.modules, "thrifty.cli", raising=False)
+    monkeypatch.delattr(thrifty, "cli", raising=False)
+    assert started() == 130
+
+
+def test_the_package_can_be_run_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "thrifty", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"thrifty {thrifty.__version__}\n")

@@ -160,6 +160,14 @@ def test_a_refit_that_exceeds_the_budget_is_not_chosen():
     assert search.spend(X).mean() <= 0.4
 
 
+def test_the_promise_is_not_below_what_the_chosen_model_spends_on_all_rows():
+    """The models of the folds, which are fitted on four rows each, buy nothing; the final one buys a column."""
+    few = HEART.X[:6], np.array([0, 1, 0, 1, 0, 1])
+    found = BudgetSearchCV(["l1", "static", "astc"], budget=40, costs=HEART.costs, cv=3).fit(*few)
+    spent = found.spend(few[0]).mean()
+    assert found.frontier_["spend_bound"][found.best_index_] < spent == found.promise_.spend_bound <= 40
+
+
 def test_the_chosen_model_can_be_saved_with_and_without_column_names(search, tmp_path):
     unnamed = BudgetSearchCV(["l1"], costs=HEART.costs, cv=2).fit(HEART.X, HEART.y)
     for found in (search, unnamed):
@@ -327,12 +335,22 @@ def test_plot_of_a_search(search):
         ({"estimators": ["early-exit"]}, "'early-exit' does not serve binary. These do: thrifty, l1"),
         ({"estimators": [object()]}, "expected names of methods, estimators of thrifty"),
         ({"estimators": [(GreedyMiserClassifier(), {"depth": [1]})]}, "has no parameter 'depth'"),
+        ({"estimators": [("astc", {"depth": [1]})]}, "has no parameter 'depth'"),
+        ({"estimators": [("astc", 3)]}, "the grid of 'astc' is 3; expected a dict"),
         ({"scoring": "beauty"}, "beauty"),
     ],
 )
 def test_bad_parameters_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         BudgetSearchCV(**options).fit(HEART.X, HEART.y)
+
+
+def test_a_name_can_have_a_grid():
+    grid = {"max_depth": [1], "node_budget": [[5.0], [50.0]]}
+    found = BudgetSearchCV([("astc", grid), "l1"], budget=40, costs=HEART.costs, cv=3).fit(HEART.X, HEART.y)
+    points = found.frontier_[found.frontier_["method"] == "astc"]
+    assert [each["node_budget"] for each in points["parameters"]] == [[5.0], [50.0]]
+    assert points["note"].tolist() == ["", ""]  # what the user lists is not dropped
 
 
 def test_bad_tables_are_refused():

@@ -9,6 +9,7 @@ from thrifty.tuning.comparisons import (
     best_within,
     complete,
     notes,
+    smoothed,
     succeeded,
 )
 
@@ -51,6 +52,14 @@ def test_more_money_buys_something_or_nothing():
     assert best_beyond(POINTS, POINTS[0])["score"] == 0.85
     assert best_of_all(POINTS)["spend"] == 6.0
     assert best_of_all([]) is None
+
+
+def test_scores_along_a_curve_are_smoothed_before_they_are_compared():
+    lucky = [point("l1", spend, score, parameters={"cost_weight": 1 / spend}) for spend, score in ((1, 0.8), (2, 0.6))]
+    other = point("astc", 1.5, 0.75, parameters={"max_depth": 1})
+    assert [each["score"] for each in smoothed([*lucky, other, POINTS[3]])] == [0.7, 0.7, 0.75]
+    assert best_within(smoothed([*lucky, other]), 2.0)["method"] == "astc"
+    assert smoothed([]) == []
 
 
 def test_less_money_buys_something_or_nothing():

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from thrifty import BudgetSearchCV, CostWeightedL1Classifier
+from thrifty import BudgetSearchCV, CostWeightedL1Classifier, StaticSelectionClassifier
 from thrifty.models.rows import Rows
 from thrifty.tuning.other_budgets import places_of
 from thrifty.tuning.stored_search import StoredSearch
@@ -34,6 +34,24 @@ def test_a_smaller_cap_is_measured_and_the_frontier_of_the_file_has_what_was_mea
     assert [line[name] for name in names] == [getattr(found.promise_, name) for name in names]
     assert line["spend"] <= line["spend_bound"] <= 1
     assert search.frontier_.drop(index=line.name).equals(found.frontier_.drop(index=line.name))
+
+
+def test_under_a_smaller_cap_the_point_that_is_best_there_is_chosen():
+    """Without the cap, the first purchase of the best point is the dear column, which the cap forbids."""
+    decides, hints = np.sign(X[:, :1]), np.sign(X[:, :1] + 0.8 * X[:, 1:2])
+    search = BudgetSearchCV(
+        [
+            (StaticSelectionClassifier(), {"ranking": ["forward"]}),
+            (CostWeightedL1Classifier(), {"cost_weight": [0.05]}),
+        ],
+        budget=20,
+        costs=[10, 1],
+        cv=2,
+    ).fit(np.hstack([decides, hints]), X[:, 0] > 0)
+    assert search.promise_.score == 1.0
+    cheaper = search.at_budget(20, cap=2).promise_
+    assert cheaper.spend == 1.0
+    assert cheaper.score > 0.6
 
 
 @pytest.mark.parametrize("limits", [{"budget": -1}, {"budget": np.nan}, {"budget": 1, "cap": -1}])

@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from thrifty.cli.terminal import console, plain_table, print_json, print_uncut
-from thrifty.cli.worth import note_sentences, unspent_sentences, worth_sentences
+from thrifty.cli.worth import note_sentences, worth_sentences
 from thrifty.costs.amounts import amount
 from thrifty.metrics.curves import score_name
 from thrifty.metrics.scoring import TOTAL_COST
@@ -106,10 +106,8 @@ class SearchReport:
     def worth(self) -> list[str]:
         """Return sentences about the anchors, the same columns for every row, and what less and more money buy."""
         chosen = self.chosen or self.promise  # a point that was measured again under a smaller cap is not in the table
-        sentences = list(worth_sentences(self.points, self.anchors, chosen, self.unit))
-        if chosen is not None and self.budget is not None:
-            sentences += unspent_sentences(self.points, chosen, self.budget, smooth=self.scoring != TOTAL_COST)
-        return sentences
+        smooth = self.scoring != TOTAL_COST
+        return list(worth_sentences(self.points, self.anchors, chosen, self.unit, budget=self.budget, smooth=smooth))
 
     def print(self) -> None:
         """Print the best points as a table, with the chosen one marked, and the sentences."""

@@ -19,6 +19,7 @@ TRANSLATIONS = [
         (r"\b[A-Z]\w*(?:Error|Exception|Warning): ", ""),
         (r"\b[A-Z]\w*(?:Classifier|Regressor|Ranker)\b", "the method"),
         (r"^(budget|cap|cv|confidence|task|scoring) is ", r"--\1 is "),
+        (r"^time_limit is ", "--time-limit is "),
         (r"\bscoring=", "--scoring "),
         (r"\bPass error_costs\b", "Pass --error-costs"),
         (r"\bqid is None\. Pass one query per row\.", "there is no --qid. Pass the column with the queries."),

@@ -76,7 +76,7 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     estimators : None, str, estimator, sequence or dict, default=None
         What to try. None means every method that serves the task. Otherwise: names of `thrifty.tuning.METHODS`,
-        estimators of this package, or pairs of an estimator and a grid of parameters as for scikit-learn's
+        estimators of this package, or pairs of one of these and a grid of parameters as for scikit-learn's
         ``ParameterGrid``. ``cap`` in a grid is a limit under which the fitted model is run. The keys of a dict are
         the names in ``frontier_``.
     budget : float or None, default=None
@@ -378,14 +378,15 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
         if not are_within:
             self._terms.warn_of_excess(line, stacklevel=4)
         self.best_score_, self.best_params_ = float(line["score"]), line["parameters"]
-        self.promise_ = self._terms.promise(line)
+        self.promise_ = self._terms.promise(line, refits.mean_spend(fitted))
         self.best_estimator_ = self._terms.model(self, refits, self.best_index_, fitted, self.promise_)
 
     def at_budget(self, budget: float, cap: float | None = None) -> TableModel:
         """Return the model for another budget, from the points that the search has measured.
 
-        The chosen point is fitted on all rows. If the cap is smaller than that of the search, the point is also
-        measured again under it, on all folds. If the search may mix models, mixtures for this budget are measured too.
+        The chosen point is fitted on all rows. If the cap is smaller than that of the search, the points that may be
+        chosen are measured again under it, on all folds. If the search may mix models, mixtures for this budget are
+        measured too.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ class Candidate(NamedTuple):
     estimator : BudgetedEstimator or str
         An estimator, or the name of a method.
     grid : dict or list of dict
-        Parameters to try, as for scikit-learn's ``ParameterGrid``. Methods bring their own.
+        Parameters to try, as for scikit-learn's ``ParameterGrid``. A method without a grid brings its own.
     fixed : dict
         Parameters that all settings of a method get.
     """
@@ -57,9 +57,17 @@ def _candidate(label: str | None, given: Any) -> Candidate:
     if not isinstance(estimator, str | BudgetedEstimator):
         raise ValueError(
             f"BudgetSearchCV: estimators has {estimator!r}; expected names of methods, estimators of thrifty, or pairs "
-            "of an estimator and a grid."
+            "of one of these and a grid."
         )
-    return Candidate(label or (estimator if isinstance(estimator, str) else type(estimator).__name__), estimator, grid)
+    label = label or (estimator if isinstance(estimator, str) else type(estimator).__name__)
+    try:
+        ParameterGrid(grid)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"BudgetSearchCV: the grid of {label!r} is {grid!r}; expected a dict of parameters and the values to try, "
+            "or a list of such dicts."
+        ) from None
+    return Candidate(label, estimator, grid)
 
 
 def given_estimators(candidates: Sequence[Candidate] | None) -> list[Any]:
@@ -84,29 +92,38 @@ def sweeps(
     """
     if candidates is None:
         candidates = [Candidate(name, name, {}) for name in usual(problem)]
-    listed = [_grid_sweep(*each[:3]) for each in candidates if not isinstance(each.estimator, str)]
-    named = [
-        _method_sweep(each.label, each.estimator, each.fixed, problem, random_state)
-        for each in candidates
-        if isinstance(each.estimator, str)
-    ]
+    listed, named = [], []
+    for each in candidates:
+        if not isinstance(each.estimator, str):
+            listed.append(_grid_sweep(each.label, each.estimator, each.grid))
+            continue
+        estimator = _estimator_of_method(each.estimator, problem, random_state)
+        if each.grid:
+            estimator.set_params(**each.fixed)
+            listed.append(_grid_sweep(each.label, estimator, each.grid))
+        else:
+            named.append(_method_sweep(each, estimator, problem))
     return listed, named
 
 
-def _method_sweep(label: str, name: str, fixed: Mapping[str, Any], problem: Problem, random_state: Any) -> Sweep:
-    method, task = METHODS[name], problem.task
-    estimator = method.estimator(task)
+def _estimator_of_method(name: str, problem: Problem, random_state: Any) -> Any:
+    estimator = METHODS[name].estimator(problem.task)
     if estimator is None:
-        others = ", ".join(serving(task))
-        raise ValueError(f"BudgetSearchCV: method {name!r} does not serve {task}. These do: {others}.")
+        others = ", ".join(serving(problem.task))
+        raise ValueError(f"BudgetSearchCV: method {name!r} does not serve {problem.task}. These do: {others}.")
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=random_state)
     if problem.error_costs is not None and _takes(estimator, problem.error_costs):
         estimator.set_params(error_costs=problem.error_costs)
+    return estimator
+
+
+def _method_sweep(candidate: Candidate, estimator: Any, problem: Problem) -> Sweep:
+    method = METHODS[candidate.estimator]
     return Sweep(
-        label,
+        candidate.label,
         estimator,
-        tuple({**fixed, **setting} for setting in method.sweep(estimator, problem)),
+        tuple({**candidate.fixed, **setting} for setting in method.sweep(estimator, problem)),
         method.max_rows(problem),
         method.is_slow,
         method.scout_seconds(problem),

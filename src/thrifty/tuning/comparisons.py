@@ -7,7 +7,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-DROPPED = "dropped"  # the beginning of a note
+import pandas as pd
+
+from thrifty.tuning.choice import smoothed_scores
+
+DROPPED, AGAIN = "dropped", "measured again"  # beginnings of notes
 MIN_GAIN = 5e-4  # a difference of scores that three decimals show
 Point = Mapping[str, Any]
 SAME_FOR_ALL = ("l1", "static")  # methods that buy the same columns for every row
@@ -25,9 +29,24 @@ def is_complete(point: Point) -> bool:
     return _is_number(point["spend_bound"])
 
 
+def is_measured_again(point: Point) -> bool:
+    """Tell whether a point was measured again under another cap than the other points."""
+    return str(point.get("note") or "").startswith(AGAIN)
+
+
 def complete(points: Sequence[Point]) -> list[Point]:
     """Return the points that succeeded and were measured on all folds."""
     return [point for point in succeeded(points) if is_complete(point)]
+
+
+def smoothed(points: Sequence[Point]) -> list[Point]:
+    """Return the complete points with scores that are smoothed along the curve of each method.
+
+    The best of many measured scores is too good on average; see `thrifty.tuning.choice`.
+    """
+    known = complete(points)
+    scores = smoothed_scores(pd.DataFrame(known)).tolist() if known else []
+    return [{**point, "score": score} for point, score in zip(known, scores, strict=True)]
 
 
 def best_same_for_all(points: Sequence[Point], spend: float) -> Point | None:

@@ -1,7 +1,8 @@
 """Another budget or cap from a frontier that was measured before: one final fit, and no new search.
 
 The points of a frontier were measured under the cap of the search. Under a smaller cap, models score and spend
-something else, so the chosen point is measured again on the folds.
+something else, so points are measured again on the folds, the preferred ones first, until the preferred point has been
+measured. The others would hardly be better than they were without the cap.
 """
 
 import warnings
@@ -20,6 +21,7 @@ from thrifty.models.rows import Rows
 from thrifty.models.tables.encoder import TableEncoder
 from thrifty.models.tables.table_model import TableModel
 from thrifty.tuning.choice import by_preference, competes
+from thrifty.tuning.comparisons import AGAIN
 from thrifty.tuning.cross_validation import Folds, measure
 from thrifty.tuning.frontier import bound_of
 from thrifty.tuning.mixing import best_pair, mixed
@@ -27,6 +29,8 @@ from thrifty.tuning.problem import Problem, Task
 from thrifty.tuning.refits import Refits
 from thrifty.tuning.survey import Point, Trial
 from thrifty.tuning.sweep import Fitted, Sweep
+
+ROUNDING = 1e-9  # sums of equal spends differ by this share
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +66,15 @@ class Terms:
         terms = {name: getattr(self, name) for name in ("cap", "budget", "error_costs", "class_weight")}
         return Problem.of(raw, encoder, self.costs, self.task, **terms)
 
-    def promise(self, line: Mapping[str, Any]) -> Promise:
-        """Return what a point of the frontier promises."""
+    def promise(self, line: Mapping[str, Any], spend_on_all: float) -> Promise:
+        """Return what a point of the frontier promises, after its model was fitted on all rows.
+
+        If the model spends more on them than the bound, which is possible if there are few folds or rows, then this is
+        the bound.
+        """
+        bound = float(line["spend_bound"])
+        if spend_on_all > bound * (1.0 + ROUNDING):
+            bound = spend_on_all
         return Promise(
             budget=None if self.budget is None else float(self.budget),
             cap=None if self.cap is None else float(self.cap),
@@ -73,7 +84,8 @@ class Terms:
             method=line["method"],
             parameters=line["parameters"],
             n_rows=int(line["n_rows"]),
-            **{name: float(line[name]) for name in ("spend", "spend_bound", "score", "score_error")},
+            spend_bound=bound,
+            **{name: float(line[name]) for name in ("spend", "score", "score_error")},
         )
 
     def model(self, owner: Any, refits: Refits, point: int, fitted: Fitted, promise: Promise) -> TableModel:
@@ -171,7 +183,7 @@ def model_for_budget(
     folds : Folds
         Under the cap of `terms`.
     is_measured : bool
-        Whether the points were measured under this cap. Otherwise the chosen one is measured again.
+        Whether the points were measured under this cap. Otherwise those that may be chosen are measured again.
     mix : bool, default=False
         Whether two points may be mixed. Mixtures for the new budget are measured.
 
@@ -181,25 +193,41 @@ def model_for_budget(
     Series
         Its name is the position in the table. If the point was measured again, it has the new numbers.
     """
-    table = table[competes(table)] if is_measured else _under_cap(table[competes(table)], terms)
-    n_known = len(places)
+    table = table[competes(table)]
+    if not is_measured:
+        table = _measured_under_cap(table, places, folds, terms)
     if mix:
         table, places = _with_mixtures(table, places, folds, terms)
     points, are_within = preferred_points(table, terms)
     refits = Refits(places, whole)
     point, fitted = refits.first_within(points, terms.budget if are_within else None)
     line = table.loc[point].copy()
-    if not is_measured and point < n_known:
-        measured, note = _measured_now(refits.places[point], folds, terms), "measured again under the cap of"
-        for name, value in {**measured, "note": f"{note} {terms.cap:.4g}"}.items():
-            line[name] = value
     if not are_within:
         terms.warn_of_excess(line, stacklevel=3)
-    return terms.model(owner, refits, point, fitted, terms.promise(line)), line
+    return terms.model(owner, refits, point, fitted, terms.promise(line, refits.mean_spend(fitted))), line
 
 
-def _under_cap(table: pd.DataFrame, terms: Terms) -> pd.DataFrame:
-    return table.assign(spend_bound=np.minimum(table["spend_bound"], np.inf if terms.cap is None else terms.cap))
+def _measured_under_cap(
+    table: pd.DataFrame, places: Sequence[tuple[Sweep, int]], folds: Folds, terms: Terms
+) -> pd.DataFrame:
+    """Return the points with new numbers for those that were measured again, and without those that failed."""
+    assert terms.cap is not None
+    table = table.assign(spend_bound=np.minimum(table["spend_bound"], terms.cap))
+    measured: set[int] = set()
+    while (point := preferred_points(table, terms)[0][0]) not in measured:
+        batch, _ = places[point]
+        trial = _measured_trial(batch, folds, terms)
+        for line in [line for line in table.index if places[line][0] is batch]:
+            if (each := Point(trial, places[line][1])).failed:
+                table = table.drop(index=line)
+                continue
+            for name, value in _numbers(each, folds, terms).items():
+                table.at[line, name] = value
+            table.at[line, "note"] = f"{AGAIN} under the cap of {terms.cap:.4g}"
+            measured.add(line)
+        if table.empty:
+            raise ValueError(f"BudgetSearchCV: no point could be measured under the cap of {terms.cap:g}.")
+    return table
 
 
 def _with_mixtures(
@@ -219,16 +247,6 @@ def _with_mixtures(
     added = pd.DataFrame(lines, index=range(len(places), len(places) + len(lines)))
     joined = [*places, *((sweep, each.k) for each in points)]
     return pd.concat([table, added.reindex(columns=table.columns)]) if lines else table, joined
-
-
-def _measured_now(place: tuple[Sweep, int], folds: Folds, terms: Terms) -> dict[str, Any]:
-    batch, k = place
-    batch = replace(batch, settings=batch.settings[k : k + 1])
-    point = Point(_measured_trial(batch, folds, terms), 0)
-    if point.failed:
-        errors = [each[0].error for each in point.trial.measured.values() if each[0].error]
-        raise ValueError(f"BudgetSearchCV: {batch.name} could not be measured under the cap: {errors[0]}")
-    return _numbers(point, folds, terms)
 
 
 def _measured_trial(batch: Sweep, folds: Folds, terms: Terms) -> Trial:

@@ -51,6 +51,7 @@ class Refits:
         self._slowest = 0.0  # seconds of the slowest fit so far
         self.notes: dict[int, str] = {}
         self._fitted: dict[int, list[Fitted]] = {}
+        self._spends: dict[int, tuple[Fitted, float]] = {}  # by identity of the model under its setting
 
     def first_within(self, points: Sequence[int], budget: float | None) -> tuple[int, Fitted]:
         """Return the first point whose model can be kept within the budget on all rows, else the cheapest on all rows.
@@ -80,12 +81,12 @@ class Refits:
                 first_error = first_error or fitted.error
                 self.notes[point] = f"passed over: on all rows it failed: {fitted.error}"
                 continue
-            spend = self._spend(fitted)
+            spend = self.mean_spend(fitted)
             if budget is None or spend <= budget:
                 return point, fitted
             calibrated = self._calibrated(point, fitted, budget)
             self.notes[point] = f"on all rows it spends {spend:.4g}"
-            if calibrated is not None and self._spend(calibrated) >= LEAST_SHARE * budget:
+            if calibrated is not None and self.mean_spend(calibrated) >= LEAST_SHARE * budget:
                 self.notes[point] += f", so {knob_of(calibrated.setting)} was set to {_shown(calibrated)}"
                 return point, calibrated
             self.notes[point] = f"passed over: {self.notes[point]}"
@@ -124,7 +125,13 @@ class Refits:
         """Tell whether another fit is expected to end before the time limit."""
         return self._slowest < self.left()
 
-    def _spend(self, fitted: Fitted) -> float:
+    def mean_spend(self, fitted: Fitted) -> float:
+        """Return what a fitted model spends on all rows on average."""
+        if id(fitted) not in self._spends:
+            self._spends[id(fitted)] = fitted, self._measured_spend(fitted)
+        return self._spends[id(fitted)][1]
+
+    def _measured_spend(self, fitted: Fitted) -> float:
         rows = self.problem.rows
         spend = fitted.acquire(rows, self.problem.cap).spend
         if is_collection(spend):
@@ -144,11 +151,11 @@ class Refits:
 
     def _bisected(self, moved: Callable[[float], Fitted], budget: float) -> Fitted | None:
         low, high, best = 1.0, LARGEST_FACTOR, moved(LARGEST_FACTOR)
-        if self._spend(best) > budget:
+        if self.mean_spend(best) > budget:
             return None
         for _ in range(HALVINGS):
             middle = float(np.sqrt(low * high))
-            if self._spend(candidate := moved(middle)) <= budget:
+            if self.mean_spend(candidate := moved(middle)) <= budget:
                 high, best = middle, candidate
             else:
                 low = middle
@@ -160,7 +167,7 @@ class Refits:
             if setting is None or not self._has_time():
                 return None
             (again,) = self._timed(replace(batch, settings=(setting,)))
-            if not again.error and self._spend(again) <= budget:
+            if not again.error and self.mean_spend(again) <= budget:
                 return again
         return None
 
