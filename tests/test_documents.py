@@ -27,6 +27,24 @@ def test_index_links_to_every_page():
     assert pages - set(LINK.findall(index.read_text(encoding="utf-8"))) == set()
 
 
+METHODS = [page for page in PAGES if page.parent.name == "methods" and page.stem != "forests"]  # a guide, not a method
+
+
+@pytest.mark.parametrize("page", METHODS, ids=lambda page: page.stem)
+def test_every_method_has_an_equation_a_table_of_symbols_its_use_and_a_figure(page):
+    text = page.read_text(encoding="utf-8")
+    assert "```math\n" in text
+    assert "**When to use it.**" in text
+    assert re.search(r"^\| (in the paper|symbol) \| here \| meaning \|$", text, flags=re.MULTILINE)
+    assert re.search(r"^!\[[^]]{40,}\]\(\.\./figures/", text, flags=re.MULTILINE)
+
+
+def test_every_picture_has_alternative_text():
+    pictures = [text for page in PAGES for text in re.findall(r"!\[([^]]*)\]\(", page.read_text(encoding="utf-8"))]
+    assert len(pictures) > 12
+    assert [text for text in pictures if len(text) < 40] == []
+
+
 def test_readme_is_short_and_has_examples():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(readme.splitlines()) <= 220

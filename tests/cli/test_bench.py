@@ -15,7 +15,7 @@ def test_the_list_names_every_part(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--only", "nothing"], "--only is 'nothing'; expected some of: race, reproductions, heart"),
+        (["--only", "nothing"], "--only is 'nothing'; expected some of: race, reproductions, scaling, heart"),
         (["--jobs", "0"], "--jobs is 0; expected a number of at least 1."),
         (["--limit", "0"], "--limit is 0; expected a number of seconds above 0."),
         (["--seconds", "-1"], "--seconds is -1; expected a number of seconds above 0."),

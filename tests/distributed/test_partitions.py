@@ -5,6 +5,7 @@ import pytest
 
 from distributed import wait
 from thrifty.distributed import Partitions, holders
+from thrifty.distributed import plans as plans_module
 from thrifty.distributed.holders import Holders
 from thrifty.kernels.threads import n_threads
 from thrifty.models.homes import PerBlock
@@ -62,6 +63,70 @@ def test_work_that_only_reads_blocks_starts_no_task(home, monkeypatch):
     found, blocks = home.collect(scaled, PerBlock(factors)), home.collect(scaled, 1)
     np.testing.assert_array_equal(found, [block * factor for block, factor in zip(blocks, factors, strict=True)])
     assert home.sum(used_threads) == N_BLOCKS
+
+
+def test_small_results_beside_blocks_need_no_task(home, monkeypatch):
+    expected = home.sum(scaled, 12.0)
+    refuse_tasks(monkeypatch)
+    doubled = home.map_small(scaled, 2.0)
+    tripled = doubled.map_small(scaled, PerBlock([3.0] * N_BLOCKS))
+    np.testing.assert_allclose(tripled.sum(scaled, 2.0), expected)
+    total, count = doubled.beside(tripled).sum(scaled_beside, 1.0)
+    assert (total, count) == (pytest.approx(2 / 3 * expected.sum()), N_BLOCKS)
+
+
+def test_workers_keep_results_as_long_as_they_are_wanted(home):
+    doubled = home.map_small(scaled, 2.0)
+    tripled = doubled.map_small(scaled, 3.0)
+    home.sum(scaled, 1.0)  # any sum carries out what is planned
+    assert n_kept(doubled) == n_kept(tripled) == N_BLOCKS
+    plans = [part.plan for part in doubled._parts[0]]
+    sixfold = doubled.map_small(scaled, 3.0)
+    del doubled
+    home.sum(scaled, 1.0)
+    assert not any(plan.key in kept for plan in plans for kept in plans_module._beside.values())
+    np.testing.assert_array_equal(sixfold.sum(scaled, 1.0), tripled.sum(scaled, 1.0))
+
+
+def n_kept(home):
+    """Return how many results the workers, which are threads of this process, keep."""
+    kept = plans_module._beside.values()
+    return sum(part.plan.key in each for part in home._parts[0] for each in kept)
+
+
+def test_results_go_when_their_block_goes():
+    block = np.zeros(3)
+    request = plans_module.Request(
+        ["block"], [plans_module.Step("new", scaled, ["block"], [2.0], True)], ["new"], [1.0], []
+    )
+    before = len(plans_module._beside)
+    request.answer(scaled, [block])
+    assert list(plans_module.kept_beside(block)) == ["new"]
+    del block
+    assert len(plans_module._beside) == before
+
+
+@pytest.mark.parametrize("is_carried_out", [False, True])
+def test_plans_become_tasks_if_workers_do_not_answer(home, monkeypatch, is_carried_out):
+    expected = home.sum(scaled, 24.0)
+    doubled = home.map_small(scaled, 2.0)
+    if is_carried_out:
+        home.sum(scaled, 1.0)
+    tripled = doubled.map_small(scaled, 3.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Holders, "sums", lambda *arguments: None)
+        np.testing.assert_allclose(tripled.sum(scaled, 4.0), expected)
+    assert all(part.plan.task is not None for part in doubled._parts[0] + tripled._parts[0])
+    refuse_tasks(monkeypatch)
+    np.testing.assert_allclose(tripled.map_small(scaled, 2.0).sum(scaled, 2.0), expected)
+    np.testing.assert_allclose(doubled.sum(scaled, 12.0), expected)
+
+
+def test_plans_become_tasks_if_workers_have_lost_results(home):
+    doubled = home.map_small(scaled, 2.0)
+    home.sum(scaled, 1.0)
+    plans_module._beside.clear()
+    np.testing.assert_allclose(doubled.map_small(scaled, 3.0).sum(scaled, 4.0), home.sum(scaled, 24.0))
 
 
 def test_additions_have_the_same_order_wherever_blocks_are(home):

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from thrifty.bench.machine import machine, versions
 from thrifty.bench.results import Result, Results
-from thrifty.bench.runs import Run
+from thrifty.bench.runs import LeftOutError, Run
 from thrifty.bench.time_limit import LIMIT, OutOfTimeError, cpu_limit
 from thrifty.exceptions import DatasetNotFoundError
 from thrifty.kernels.threads import on_one_thread
@@ -71,7 +71,7 @@ def measured(run: Run, limit: float) -> tuple[Result, str]:
             values = run.measure()
     except OutOfTimeError:
         error = f"{OUT_OF_TIME} after {limit:g} s of CPU time"
-    except (DatasetNotFoundError, ImportError) as missing:
+    except (DatasetNotFoundError, ImportError, LeftOutError) as missing:
         left_out = f"left out: {missing}"
     except Exception as failure:
         error = f"{type(failure).__name__}: {failure}"

@@ -1,8 +1,9 @@
 """Blocks of rows on the workers of a Dask cluster.
 
-Each block is the result of a task, and so is everything that is kept beside it. The scheduler remembers how each of
-them was computed. If a worker is lost, Dask computes its blocks again on other workers, from the source of the data, so
-the source must be there as long as the fit runs. Tasks change nothing that exists, so they can run more than once.
+Each block is the result of a task. What is kept beside it is the result of a task too, or follows from a plan (`plans`)
+that can become one. The scheduler remembers how each result was computed. If a worker is lost, Dask computes its blocks
+again on other workers, from the source of the data, so the source must be there as long as the fit runs. Tasks change
+nothing that exists, so they can run more than once.
 
 What functions of blocks return comes straight from the workers that hold the blocks (`holders`), or from tasks if that
 fails. Either way, sums are added in groups of `FAN_IN` blocks, and groups of groups. So the order of additions is the
@@ -11,7 +12,7 @@ same in every run.
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, count, groupby
 from typing import Any
 from uuid import uuid4
 
@@ -21,10 +22,12 @@ from dask.utils import funcname
 
 from distributed import Client, Future
 from thrifty.distributed.holders import Call, Holders, called_on_one_thread
+from thrifty.distributed.plans import Part, missing, origin_of, plan_of, task_of
 from thrifty.models.homes import Block, Home, Work, added, argument_of
 
 FAN_IN = 8  # results that are added together
 FEW = 2  # results of tasks that the client adds, because one more task would take longer
+_numbers = count()  # of plans
 MOST = 64  # results of a sum that the client receives; tasks add larger numbers of them on the workers
 
 
@@ -36,11 +39,11 @@ class Partitions(Home[Block]):
     holders : Holders
         The workers that hold the blocks. Work on a block goes there, so that nothing large travels; if a worker is
         lost, it goes to others.
-    *parts : list of Future
+    *parts : list of Future or Planned
         The blocks, or, for things that lie side by side, the blocks of each of them.
     """
 
-    def __init__(self, holders: Holders, *parts: list[Future]):
+    def __init__(self, holders: Holders, *parts: Sequence[Part]):
         self._holders, self._client, self._parts = holders, holders.client, parts
 
     @classmethod
@@ -80,6 +83,14 @@ class Partitions(Home[Block]):
         """Return the home of ``work(block, *arguments)``."""
         return Partitions(self._holders, self._start(work, arguments))
 
+    def map_small(self, work: Work, *arguments: Any) -> "Partitions[Any]":
+        """Return the home of ``work(block, *arguments)``, which the next sum computes that needs it."""
+        number = next(_numbers)
+        return Partitions(
+            self._holders,
+            [self._holders.planned(number, work, parts, those) for parts, those in self._calls(arguments)],
+        )
+
     def beside(self, other: Home[Any]) -> "Partitions[Any]":
         """Return the home of both blocks."""
         assert isinstance(other, Partitions)
@@ -87,7 +98,7 @@ class Partitions(Home[Block]):
 
     def in_larger_blocks(self, join: Work, sizes: Sequence[int]) -> "Partitions[Block]":
         """Return as many blocks as the workers have threads, or fewer, of about the same number of rows each."""
-        (parts,) = self._parts
+        parts = self._origins
         slots = [worker for worker, n in sorted(self._client.nthreads().items()) for _ in range(n)]
         if len(slots) >= self.n_blocks:
             return self
@@ -107,8 +118,7 @@ class Partitions(Home[Block]):
 
     def _ask(self, work: Work, groups: list[list[int]], arguments: tuple[Any, ...]) -> list[Any] | None:
         """Return the sum over each group of blocks, without tasks, or None."""
-        calls: list[Call] = [([str(block.key) for block in blocks], those) for blocks, those in self._calls(arguments)]
-        return self._holders.sums(work, groups, calls)
+        return self._holders.sums(work, groups, self._calls(arguments))
 
     def _sum_of_tasks(self, work: Work, arguments: tuple[Any, ...]) -> Any:
         """Return the sum over blocks, added on the workers as far as possible."""
@@ -120,18 +130,44 @@ class Partitions(Home[Block]):
     def _gathered(self, futures: list[Future]) -> list[Any]:
         """Return the results of tasks; the blocks may be on other workers than before."""
         results = self._client.gather(futures)
-        self._holders.find(self._parts[0])
+        self._holders.find(self._origins)
         return results
 
-    def _start(self, work: Work, arguments: tuple[Any, ...]) -> list[Future]:
-        """Start a task on every block, with one message to the scheduler, and return the futures of the results."""
-        keys = [f"{funcname(work)}-{uuid4()}" for _ in range(self.n_blocks)]
-        workers = {key: [worker] if (worker := self._holders.holder(k)) else [] for k, key in enumerate(keys)}
-        calls = [[work, *blocks, *those] for blocks, those in self._calls(arguments)]
-        with dask.annotate(workers=workers.__getitem__, allow_other_workers=True):
-            return self._client.map(called_on_one_thread, *zip(*calls, strict=True), key=keys, pure=False)
+    @property
+    def _origins(self) -> list[Future]:
+        """The blocks that everything here lies beside."""
+        return [origin_of(part) for part in self._parts[0]]
 
-    def _calls(self, arguments: tuple[Any, ...]) -> list[tuple[tuple[Future, ...], list[Any]]]:
+    def _start(self, work: Work, arguments: tuple[Any, ...]) -> list[Future]:
+        """Start a task on every block, and return the futures of the results."""
+        keys = [f"{funcname(work)}-{uuid4()}" for _ in range(self.n_blocks)]
+        calls = self._calls(arguments)
+        self._tasks_of_plans([plan_of(part) for parts, _ in calls for part in parts])
+        return self._tasks(
+            work, keys, self._origins, [([task_of(part) for part in parts], those) for parts, those in calls]
+        )
+
+    def _tasks_of_plans(self, wanted: list[Any]) -> None:
+        """Start tasks for plans, and for all plans that they follow from, if there are none yet."""
+        for _, group in groupby(missing(wanted, lambda plan: plan.task is not None), key=lambda plan: plan.number):
+            plans = list(group)
+            calls = [([task_of(each) for each in plan.inputs], plan.arguments) for plan in plans]
+            keys, origins = [plan.key for plan in plans], [plan.origin for plan in plans]
+            for plan, task in zip(plans, self._tasks(plans[0].work, keys, origins, calls), strict=True):
+                self._holders.give_to(plan, task)
+
+    def _tasks(
+        self, work: Work, keys: list[str], origins: list[Future], calls: Sequence[tuple[list[Future], Sequence[Any]]]
+    ) -> list[Future]:
+        """Start tasks with one message to the scheduler, on the workers that hold the blocks they lie beside."""
+        block_of = {block.key: k for k, block in enumerate(self._origins)}
+        holders = [self._holders.holder(block_of[origin.key]) for origin in origins]
+        workers = {key: [holder] if holder else [] for key, holder in zip(keys, holders, strict=True)}
+        lists = zip(*[[work, *inputs, *those] for inputs, those in calls], strict=True)
+        with dask.annotate(workers=workers.__getitem__, allow_other_workers=True):
+            return self._client.map(called_on_one_thread, *lists, key=keys, pure=False)
+
+    def _calls(self, arguments: tuple[Any, ...]) -> list[Call]:
         """Return what a function takes for each block."""
         blocks = enumerate(zip(*self._parts, strict=True))
         return [(those, [argument_of(each, k) for each in arguments]) for k, those in blocks]

@@ -6,6 +6,7 @@ blocks calls them where the blocks are:
     home.sum(work, *arguments)       the sum over blocks of what work(block, *arguments) returns
     home.collect(work, *arguments)   what it returns for each block, in a list
     home.map(work, *arguments)       a home of what it returns; that stays beside the rows
+    home.map_small(work, *arguments)  the same for results that are small compared with the blocks, and soon replaced
     home.beside(other)               a home of pairs; work gets both: work(block, other_block, *arguments)
     home.in_larger_blocks(join, ..)  a home of fewer and larger blocks, because each call of a function takes time
 
@@ -79,6 +80,13 @@ class Home(ABC, Generic[Block]):
     @abstractmethod
     def map(self, work: Work, *arguments: Any) -> "Home[Any]":
         """Return the home of ``work(block, *arguments)``, which stays where the block is."""
+
+    def map_small(self, work: Work, *arguments: Any) -> "Home[Any]":
+        """Return the same as `map`; the results are small compared with the blocks, and soon replaced by others.
+
+        So it does not pay off to tell a scheduler of them.
+        """
+        return self.map(work, *arguments)
 
     @abstractmethod
     def beside(self, other: "Home[Any]") -> "Home[Any]":
@@ -177,6 +185,10 @@ class Joined(Home[Block]):
     def map(self, work: Work, *arguments: Any) -> "Joined[Any]":
         """Return the home of ``work(block, *arguments)``."""
         return Joined(*(home.map(work, *those) for home, those in self._each(arguments)))
+
+    def map_small(self, work: Work, *arguments: Any) -> "Joined[Any]":
+        """Return the home of ``work(block, *arguments)``."""
+        return Joined(*(home.map_small(work, *those) for home, those in self._each(arguments)))
 
     def beside(self, other: Home[Any]) -> "Joined[Any]":
         """Return the home of the blocks of both."""

@@ -12,7 +12,7 @@ from thrifty.bench.claims import Verdict
 from thrifty.bench.contenders import CONTENDERS
 from thrifty.bench.flagship_verdict import all_standings, ranking_of
 from thrifty.bench.reports.race_figures import describe_ranks, rank_figure
-from thrifty.bench.reports.race_tables import HEADER, problem_rows, rank_rows
+from thrifty.bench.reports.race_tables import rank_rows
 from thrifty.bench.reports.verdicts import verdicts_of
 from thrifty.bench.results import Results
 from thrifty.bench.suite import Part
@@ -101,8 +101,7 @@ def _section(part: Part, results: Results) -> str:
         return ""
     description, figure = part.describe(results), part.figure(results)
     shown = picture(figure, description) if figure is not None else ""
-    rows = problem_rows(results, part.name) if part.is_problem else []
-    figures = table(HEADER, rows, f"{part.name}: figures by contender") if rows else ""
+    figures = "".join(table(each.header, each.rows, each.caption) for each in part.tables(results))
     return (
         f'<section id="{escape(part.name)}"><h2>{escape(part.title)}</h2>{shown}'
         f"<p>{escape(description)}</p>{figures}</section>"

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from thrifty.bench.flagship_verdict import all_standings, ranking_of
-from thrifty.bench.reports.race_tables import HEADER, problem_rows, rank_rows
+from thrifty.bench.reports.race_tables import rank_rows
 from thrifty.bench.reports.verdicts import print_verdicts
 from thrifty.bench.results import Results
 from thrifty.bench.suite import Part
@@ -15,8 +15,8 @@ from thrifty.bench.suite import Part
 def print_report(parts: Sequence[Part], results: Results, console: Console) -> None:
     """Print all results of some parts."""
     for part in parts:
-        if part.is_problem and (rows := problem_rows(results, part.name)):
-            _print(f"{part.name}: {part.title}", HEADER, rows, console)
+        for shown in part.tables(results):
+            _print(f"{part.title}. {shown.caption}", shown.header, shown.rows, console)
     ranking = ranking_of(all_standings(results))
     if ranking is not None and any(part.is_problem for part in parts):
         _print("Mean ranks", ("contender", "mean", *ranking.problems), rank_rows(ranking), console)

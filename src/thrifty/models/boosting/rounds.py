@@ -130,15 +130,15 @@ def boost(rows: CodedRows, plan: Plan, random: np.random.Generator, advance: Cal
     grower = Grower(rows.codes, rows.bins, payments, plan.limits, rows.loss.constant_hessian, accounts.weight)
     lookahead = Lookahead(payments) if plan.lookahead and rate > 0 else None
     rounds = Rounds(base)
-    scores, drawn = home.map(_constant_scores, base), None
+    scores, drawn = home.map_small(_constant_scores, base), None
     for _ in range(plan.n_estimators):
         evaluation = plan.evaluation_cost * (len(rounds.trees) + len(rounds.base))
         if evaluation > plan.budget:
             break
         payments.start_round(plan.budget - evaluation)
-        draw, derivatives = Draw.of(rows, plan, random), home.beside(scores).map(_derivatives)
+        draw, derivatives = Draw.of(rows, plan, random), home.beside(scores).map_small(_derivatives)
         if drawn is None or plan.subsample < 1:
-            drawn = home.map(_drawn_rows, PerBlock(draw.in_bag))
+            drawn = home.map_small(_drawn_rows, PerBlock(draw.in_bag))
         bags = _bags(grower, home, derivatives, drawn, len(base))
         if lookahead is not None:
             lookahead.buy(partial(_saving, grower, bags), draw.features)

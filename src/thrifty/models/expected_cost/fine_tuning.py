@@ -160,8 +160,7 @@ def _share_of_rows(rows: TrainingRows, reach: Any) -> Any:
 
 def _mean_loss(answer: Answer, objective: Objective, reach: Home[Any]) -> float:
     """Return the mean loss of the rows, weighted by their probability to reach the node."""
-    single = _single_node(objective, answer.columns, reach)
-    place = single.place
+    single, place = _single_node(objective, answer.columns, reach), objective.place
     weights, n_scores = answer.own_weights[None, ...], answer.intercepts.shape[0]
     node = Parameters(weights, answer.intercepts[None, :], np.zeros(1), np.ones((1, n_scores))).placed(place)
     return number(single.loss(node)) / max(number(single.loss_totals[0]), TINY)
@@ -232,6 +231,7 @@ def refit_answer(objective: Objective, columns: np.ndarray, reach: Home[Any]) ->
     `reach` (n,) is the share of the loss of each row that counts.
     """
     single = _single_node(objective, columns, reach)
+    single = replace(single, penalty=single.penalty.for_columns(columns))
     n_scores = objective.n_scores
     zeros = Parameters(
         np.zeros((1, n_scores, len(columns))), np.zeros((1, n_scores)), np.zeros(1), np.ones((1, n_scores))
@@ -258,13 +258,8 @@ def _leaving_at(soft: SoftRows, k: int, ends: list[float]) -> Any:
 
 def _single_node(objective: Objective, columns: np.ndarray, reach: Home[Any]) -> Objective:
     """Return the objective of a single node without cost, in which rows count by their probability to reach it."""
-    return replace(
-        objective,
-        rows=objective.rows.beside(reach).map(_rows_at_node, columns),
-        topology=SINGLE_NODE,
-        penalty=objective.penalty.for_columns(columns).with_topology(SINGLE_NODE),
-        cost_weight=0.0,
-    )
+    rows = objective.rows.beside(reach).map(_rows_at_node, columns)
+    return replace(objective.with_topology(SINGLE_NODE), rows=rows, cost_weight=0.0)
 
 
 def _rows_at_node(rows: TrainingRows, reach: Any, columns: np.ndarray) -> TrainingRows:

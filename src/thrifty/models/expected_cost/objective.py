@@ -290,9 +290,12 @@ class Objective:
     def curvature(self, squares: Any, at: Masses | Traversal) -> Any:
         """Return the curvature (K, d) of the penalties' bound that is exact at weights with these squares."""
         xp = namespace_of(squares)
+        of_l1 = self.l1_weight / xp.clip(xp.sqrt(squares), SMALLEST, None)
+        if not self.price_weight:
+            return of_l1
         unit_norms = xp.clip(self.penalty.norms(squares, at.mass), SMALLEST, None)
         bound = self.penalty.bound(squares, at.mass, at.exit_mass, self.penalty.prices(squares, at.mass, unit_norms))
-        return self.price_weight * bound.curvature + self.l1_weight / xp.clip(xp.sqrt(squares), SMALLEST, None)
+        return self.price_weight * bound.curvature + of_l1
 
     def slope_at_zero(self, parameters: Parameters, evaluation: Evaluation) -> Any:
         """Return the derivative (K, d) of the penalties with respect to the norm of each weight that is zero.
@@ -302,7 +305,7 @@ class Objective:
         cost_slope = self.penalty.slope_at_zero(parameters.squares(), evaluation.mass, evaluation.exit_mass)
         return self.l1_weight + self.price_weight * cost_slope
 
-    @property
+    @cached_property
     def price_weight(self) -> float:
         """Cost weight of unit costs that are divided by the largest one; rounded as those are."""
         weight = min(self.cost_weight * self.penalty.largest_unit_cost, LARGEST_PRICE_WEIGHT)

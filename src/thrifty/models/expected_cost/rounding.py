@@ -34,7 +34,7 @@ def on_grid(sums: Any) -> Any:
     (False, True)
     """
     if isinstance(sums, tuple):
-        return tuple(map(on_grid, sums))
+        return tuple([on_grid(each) for each in sums])
     if getattr(sums, "itemsize", DOUBLE) < DOUBLE:
         return sums
     return (sums + SHIFT) - SHIFT

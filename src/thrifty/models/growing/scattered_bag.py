@@ -132,7 +132,7 @@ class ScatteredBag:
         scales = word_scales(absolute, weight, hessian)
         self.packed = Packed(np.empty((0, n_words), np.int64), scales, absolute, squared, weight, hessian)
         self.min_gain = smallest_gain(self.packed)
-        self._leaves = rows.map(root_alone, score, scales, n_words, has_rest)
+        self._leaves = rows.map_small(root_alone, score, scales, n_words, has_rest)
         self._divisions: list[Division] = []  # that the blocks have not carried out yet
         self._finished: list[int] = []  # nodes whose rows are not needed any more
         self._expected: dict[int, Division] = {}
@@ -154,7 +154,7 @@ class ScatteredBag:
     def _leaves_now(self, has_words: bool) -> Home[Leaves]:
         """Return the rows at each leaf; words are only needed for further histograms."""
         if self._divisions:
-            self._leaves = self.home.beside(self._leaves).map(divided, self._divisions, self._finished, has_words)
+            self._leaves = self.home.beside(self._leaves).map_small(divided, self._divisions, self._finished, has_words)
             self._divisions, self._finished = [], []
         return self._leaves
 
@@ -251,7 +251,7 @@ class ScatteredTree(Grown):
         for tree in trees:
             scores = scores.beside(tree.bag.leaves) if tree.n_splits else scores
         steps = [tree.leaf_steps(learning_rate) if tree.n_splits else None for tree in trees]
-        return scores.map(stepped, steps)
+        return scores.map_small(stepped, steps)
 
 
 class ScatteredAccounts:
@@ -265,7 +265,7 @@ class ScatteredAccounts:
 
     def __init__(self, home: Home[BlockOfRows], unit_costs: np.ndarray):
         self._home, self._unit_costs = home, unit_costs
-        self._accounts = self._before = home.map(open_account)
+        self._accounts = self._before = home.map_small(open_account)
         self.weight = float(home.sum(weight_of_rows))
 
     def start_round(self) -> None:
@@ -284,7 +284,7 @@ class ScatteredAccounts:
         paths = tree.paths(units_of)
         if any(paths.values()):
             rows = self._accounts.beside(tree.bag.leaves)
-            self._accounts = rows.map(charged, paths, self._unit_costs)
+            self._accounts = rows.map_small(charged, paths, self._unit_costs)
 
     def paid_at(self, units: np.ndarray, rows: ScatteredRows, paid_by_all: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weight of the rows at a node, and for each unit the weight of those that have paid it."""
