@@ -35,6 +35,7 @@ def print_report(parts: Sequence[Part], results: Results, console: Console) -> N
 
 def _print(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:
     table = Table(*header, title=title, title_justify="left")
+    table.columns[0].no_wrap = True  # names stay whole on narrow terminals
     for row in rows:
         table.add_row(*row)
     console.print(table)
