@@ -28,7 +28,7 @@ bench: .venv/ready
 RESULTS ?= thrifty-bench.jsonl
 proof: .venv/ready
 	$(BIN)/thrifty bench --report --results $(RESULTS) --summary src/thrifty/bench/summary.json
-	$(BIN)/python docs/site/figures.py ranks
+	$(BIN)/python docs/site/figures.py ranks scaling
 	$(BIN)/python -W error tests/documents.py docs/proof.md
 
 # A small subset of the suite against the committed summary: under a minute. A loss beyond noise is an error.

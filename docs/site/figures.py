@@ -20,10 +20,18 @@ from thrifty import (
     DynamicSelectionClassifier,
     EarlyExitRanker,
     GreedyMiserRanker,
+    StaticSelectionClassifier,
+    ThriftyClassifier,
     simulate_stst,
 )
 from thrifty.bench.reports.race_figures import draw_ranks
-from thrifty.bench.summary import committed_ranking
+from thrifty.bench.reproductions import astc_figure_3, cstc_figure_7, cstc_figure_11, dynamic_figure_1_curves
+from thrifty.bench.reproductions._measuring.contests import Contest
+from thrifty.bench.reproductions._measuring.problems import tabular
+from thrifty.bench.results import Results
+from thrifty.bench.runner import compute
+from thrifty.bench.scaling.growth import draw_growth
+from thrifty.bench.summary import committed, committed_ranking
 from thrifty.datasets import load_heart, make_ltr, make_quadrants
 from thrifty.metrics import cost_curve, ndcg_at_k
 from thrifty.plots import CostCurveDisplay, LearningCurveDisplay, StopErrorDisplay, TreeDisplay
@@ -109,6 +117,59 @@ def search(figure):
     CostCurveDisplay.from_search(found.fit(heart.X[:200], heart.y[:200]), ax=figure.subplots())
 
 
+def cascades(figure):
+    """Draw Figure 7 of Xu et al. (2014) on synthetic queries, with the sizes of a quick run."""
+    reproduced(figure, cstc_figure_7.CONTEST, "synthetic queries", "CSCC", "Cronus", "CSTC", "AND-OR", "AdaBoostRS")
+
+
+def linear_trees(figure):
+    """Draw Figure 3 of Kusner et al. (2014) on synthetic queries, with the sizes of a quick run."""
+    reproduced(figure, astc_figure_3.CONTEST, "synthetic queries", *astc_figure_3.CONTEST.contenders)
+
+
+def boosted_features(figure):
+    """Draw Figure 11 of Xu et al. (2014), with the sizes of a quick run."""
+    reproduced(figure, cstc_figure_11.CONTEST, "synthetic queries", *cstc_figure_11.CONTEST.contenders)
+
+
+def static(figure):
+    """Draw the kind of curves in Figure 1 of He et al. (2012): one order for all rows, and an order for each row."""
+    names = "forward selection", "weight per cost", "Coaching, default", "all features"
+    contenders = {name: dynamic_figure_1_curves.CONTEST.contenders[name] for name in names}
+    reproduced(figure, Contest("static", {"heart": heart_problem}, contenders), "heart", *names)
+
+
+def operating_curve(figure):
+    """Draw the accuracy of the default model at its operating points, and that of one order for all rows."""
+    heart = load_heart()
+    (X, y), (rows, truth) = (heart.X[:200], heart.y[:200]), (heart.X[200:], heart.y[200:])
+    model = ThriftyClassifier(costs=heart.costs, budget=150, random_state=0).fit(X, y)
+    points = [model.at_budget(budget) for budget in (1, 3, 5, 10, 30, 60, 100, 150, 200, 250, 320)]
+    one_order = StaticSelectionClassifier(costs=heart.costs, ranking="forward", random_state=0).fit(X, y)
+    axes = figure.subplots()
+    CostCurveDisplay.from_curve(cost_curve(points, rows, truth), name="default model", ax=axes)
+    caps = [1, 3, 5, 10, 30, 60, 100, 150, 200, 250, 320]
+    CostCurveDisplay.from_curve(cost_curve(one_order, rows, truth, caps=caps), name="one order for all rows", ax=axes)
+
+
+def heart_problem(seed, full):
+    """Return the heart data, divided as the reproductions divide tables."""
+    return tabular(load_heart(), seed, 180, 90)
+
+
+def reproduced(figure, contest, problem, *contenders):
+    """Measure contenders of a reproduction on a problem with the first seed, and draw their curves."""
+    wanted = {f"{problem}: {name}" for name in contenders}
+    results = Results()
+    compute([run for run in contest.runs(full=False) if run.key.seed == 0 and run.key.setting in wanted], results)
+    axes = figure.subplots()
+    style_axes(axes)
+    axes.set_xlabel("mean spend")
+    for result in results:
+        contest.draw(result, axes)
+    axes.legend(frameon=False, fontsize=8)
+
+
 def ranking():
     """Return the prices of synthetic queries, (X, y, qid) of those to learn from, and of others."""
     data = make_ltr(200, 20, 40, random_state=0)
@@ -121,7 +182,28 @@ def ranks(figure):
     draw_ranks(committed_ranking(), figure)
 
 
-FIGURES = [astc, cstc, greedy_miser, early_exit, dynamic, attentive, truncated, search, ranks]
+def scaling(figure):
+    """Draw the times of fits in the committed summary of the benchmark suite."""
+    draw_growth(committed()["scaling"]["training"], figure)
+
+
+FIGURES = [
+    astc,
+    cstc,
+    greedy_miser,
+    early_exit,
+    dynamic,
+    attentive,
+    truncated,
+    search,
+    ranks,
+    scaling,
+    cascades,
+    linear_trees,
+    boosted_features,
+    static,
+    operating_curve,
+]
 
 
 def main(names: list[str]) -> None:

@@ -69,7 +69,7 @@ def test_the_first_purchase_has_most_information_and_the_next_depends_on_its_val
 
 
 def test_prices_divide_the_information():
-    _, _, bought = order([4.0, 1.0, 1.5, 1.0])  # bits per price: 0.25, 0.5, 0.33 and 0; then 0.25 and 0.33
+    _, _, bought = order([8.0, 1.0, 1.5, 1.0])  # bits per price: 0.125, 0.5, 0.33 and 0; then 0.125 and 0.33
     assert (bought[0] == 1).mean() > 0.98
     assert (bought[1] == 2).mean() > 0.95
 

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -59,3 +61,23 @@ threading.Thread(target=work).start()
 def test_a_thread_that_outlives_the_main_thread_works_serially():
     run = subprocess.run([sys.executable, "-c", AFTER_THE_MAIN_THREAD], capture_output=True, text=True, check=False)
     assert (run.stdout, run.stderr) == ("[0, 10000, 20000]\n", "")
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_tasks_run_at_once_and_their_results_are_in_order(monkeypatch, cores):
+    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: range(cores), raising=False)
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: cores)
+    together = threading.Barrier(cores)
+
+    def task(k):
+        together.wait(timeout=10)  # ends only if as many tasks run as there are cores
+        return k, threads.n_threads()
+
+    assert threads.in_threads([partial(task, k) for k in range(2 * cores)]) == [(k, 1) for k in range(2 * cores)]
+
+
+def test_an_error_in_a_task_is_raised(monkeypatch):
+    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: range(2), raising=False)
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: 2)
+    with pytest.raises(ZeroDivisionError):
+        threads.in_threads([lambda: 1, lambda: 1 // 0, lambda: 2])

@@ -33,7 +33,9 @@ def parser() -> ArgumentParser:
     """Return the parser of the options."""
     options = ArgumentParser("python -m thrifty.bench", description="Race the methods, and reproduce figures.")
     options.add_argument("--full", action="store_true", help="all sizes, trials and seeds: hours")
-    options.add_argument("--only", nargs="+", default=[], metavar="NAME", help="names, 'race' or 'reproductions'")
+    options.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="names, 'race', 'reproductions' or 'scaling'"
+    )
     options.add_argument("--results", type=Path, default=RESULTS, help="JSON lines; default: %(default)s")
     options.add_argument("--html", type=Path, help="write a report: one HTML file")
     options.add_argument("--summary", type=Path, help="write the figures that are committed: JSON")

@@ -31,6 +31,7 @@ LEAST_RANGE = 0.01
 ENOUGH = 0.99  # of the full model's score
 CLEAR = 4.0  # standard errors of the full model's score that lie between it and the floor
 POINTS = 100.0  # of a score of 1
+SHARES = (0.02, 0.05, 0.1, 0.25, 0.5)  # of the cost of all columns: budgets at which curves are read
 CONFIDENCE = 0.95
 
 
@@ -132,6 +133,8 @@ class Standing:
         CPU time of one fit on all training rows, and of tuning and one fit; means over the seeds.
     scale : Scale
         That of the problem.
+    heights : dict
+        By seed: how far the curve is above the floor at each of `SHARES`, in points.
     failures : tuple of str
         Errors of runs without values.
     """
@@ -142,6 +145,7 @@ class Standing:
     fit_seconds: float
     seconds: float
     scale: Scale
+    heights: dict[int, tuple[float, ...]]
     failures: tuple[str, ...] = ()
 
     @property
@@ -171,8 +175,17 @@ class Standing:
 
     def on(self, seeds: set[int]) -> "Standing":
         """Return the standing on some seeds."""
-        gains, enough = ({s: by[s] for s in sorted(seeds) if s in by} for by in (self.gains, self.enough))
-        return replace(self, gains=gains, enough=enough)
+        kept = {
+            name: {seed: figures[seed] for seed in sorted(seeds) if seed in figures}
+            for name, figures in (("gains", self.gains), ("enough", self.enough), ("heights", self.heights))
+        }
+        return replace(self, **kept)  # type: ignore[arg-type]
+
+    @property
+    def points_at(self) -> dict[float, float]:
+        """The mean height of the curve at each of `SHARES`, in points above the floor."""
+        means = np.mean(list(self.heights.values()), axis=0).tolist()
+        return dict(zip(SHARES, means, strict=True))
 
     @property
     def n_enough(self) -> int:
@@ -235,6 +248,8 @@ def _standing(name: str, found: list[Result], failed: dict[int, str], scale: Sca
         _mean([run.values["fit_seconds"] for run in runs.values()]),
         _mean([run.values["tuning_seconds"] + run.values["fit_seconds"] for run in runs.values()]),
         scale,
+        {seed: tuple(scale.points(curve.at(SHARES)).tolist()) for seed, curve in curves.items()}
+        | dict.fromkeys(failed, (0.0,) * len(SHARES)),
         tuple(failed.values()),
     )
 

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
+class LeftOutError(Exception):
+    """A run cannot be computed on this machine. It is left out, as if data were missing."""
+
+
 class Key(NamedTuple):
     """What names a run in the file of results.
 
@@ -35,8 +39,9 @@ class Run:
     key : Key
     measure : callable
         Returns a dict of JSON values. It must be possible to pickle it, so that runs can be computed in other
-        processes: use ``functools.partial`` of a function of a module. It raises `thrifty.DatasetNotFoundError` or
-        ImportError if data or a package are missing; the run is then left out, and not written to the file.
+        processes: use ``functools.partial`` of a function of a module. It raises `thrifty.DatasetNotFoundError`,
+        ImportError or LeftOutError if data, a package or memory are missing; the run is then left out, and not written
+        to the file.
     settings : mapping
         What is worth recording beside the key: sizes, numbers of trials, parameters. JSON values.
     """

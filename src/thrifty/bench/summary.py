@@ -12,6 +12,7 @@ from thrifty.bench.flagship_verdict import all_standings, ranking_of
 from thrifty.bench.ranks import DIGITS, Ranking, ranked
 from thrifty.bench.reports.verdicts import verdicts_of
 from thrifty.bench.results import Results
+from thrifty.bench.scaling import inference, training
 from thrifty.bench.suite import Part
 
 COMMITTED = Path(__file__).with_name("summary.json")
@@ -41,8 +42,22 @@ def summary_of(parts: Sequence[Part], results: Results, checked: Results) -> dic
              "outcome": verdict.outcome, "sentence": verdict.sentence}
             for name, verdict in verdicts_of(parts, results)
         ],
+        "scaling": scaling_of(results) or committed().get("scaling"),
         "check": {problem: figures(standing) for problem, standing in all_standings(checked).items()},
     }  # fmt: skip
+
+
+def scaling_of(results: Results) -> dict[str, Any] | None:
+    """Return what was measured against sizes; None without results, so that the committed figures stay."""
+    found = [each for name in (training.NAME, inference.NAME) for each in results.of(name)]
+    if not found:
+        return None
+    return {
+        "versions": dict(found[-1].versions),
+        "machine": dict(found[-1].machine),
+        "training": training.growth(results),
+        "inference": inference.speeds(results),
+    }
 
 
 def committed_ranking() -> Ranking:
@@ -70,6 +85,7 @@ def figures(standings: Sequence[Standing]) -> dict[str, Any]:
             "area": _rounded(each.area),
             "interval": _rounded(each.interval),
             "areas": {str(seed): _rounded(area) for seed, area in sorted(each.areas.items())},
+            "points_at": {str(share): _rounded(points) for share, points in each.points_at.items()},
             "spend_for_enough": _rounded(each.spend_for_enough),
             "spend_interval": _rounded(each.spend_interval),
             "seeds_enough": each.n_enough,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-ONLY_HELP = "A problem or reproduction, 'race' or 'reproductions'; repeat it, or separate names by commas."
+ONLY_HELP = "A name of --list, 'race', 'reproductions' or 'scaling'; repeat it, or separate names by commas."
 
 
 def bench(

@@ -6,15 +6,17 @@ this is safe to call from several threads at once (a server, a joblib or Dask wo
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+Result = TypeVar("Result")
 
 SMALLEST_BLOCK = 4096  # rows; for smaller blocks a thread costs more time than it saves
 
@@ -52,6 +54,30 @@ def over_rows(work: Callable[[int, int], Any], n_rows: int, smallest: int = SMAL
     except RuntimeError:  # the main thread has ended, so that Python starts no more tasks
         return [work(*block) for block in (first_block, *other_blocks)]
     return [work(*first_block), *(future.result() for future in futures)]
+
+
+def in_threads(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Call tasks that are independent of each other, each in one thread, and return their results in order.
+
+    As many tasks as there are cores run at once. Within a task, `over_rows` works in the thread of the task.
+    """
+    n_at_once = min(n_threads(), len(tasks))
+    if n_at_once <= 1:
+        return [task() for task in tasks]
+    pool = ThreadPoolExecutor(n_at_once, thread_name_prefix="thrifty-task")
+    try:
+        futures = [pool.submit(_alone, task) for task in tasks]
+    except RuntimeError:  # the main thread has ended, so that Python starts no more tasks
+        return [task() for task in tasks]
+    try:
+        return [future.result() for future in futures]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _alone(task: Callable[[], Result]) -> Result:
+    with on_one_thread():
+        return task()
 
 
 @cache

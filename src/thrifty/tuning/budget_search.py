@@ -2,6 +2,7 @@
 
 candidates.py         what is tried: methods by name, estimators, grids
 methods.py            which methods serve a task, and the first settings of each
+calibration.py        the cost weight at which a fitted model spends a given amount
 knobs.py              the parameter that moves the spend of a method, and settings in between
 sweep.py              many settings from few fits
 problem.py            the task, and the rows as numbers

@@ -39,14 +39,14 @@ def test_scores_are_those_of_the_formula(n_classes):
     values[::7, 2] = np.nan
     rows = training_rows(values, TARGETS[n_classes], n_classes=n_classes)
     bought = np.random.default_rng(1).random((N, 4)) < 0.6
-    start = fit_start(rows, ROW, bought)
+    start = fit_start(rows, ROW, bought, rows.random)
     np.testing.assert_allclose(start_scores(rows, start, ROW, bought), plain_scores(rows, start, bought), atol=1e-12)
 
 
 @pytest.mark.parametrize("n_classes", TARGETS)
 def test_a_linear_problem_is_learned(n_classes):
     rows = training_rows(X, TARGETS[n_classes], n_classes=n_classes)
-    start = fit_start(rows, ROW, EVERYTHING)
+    start = fit_start(rows, ROW, EVERYTHING, rows.random)
     loss = rows.objective.losses(start_scores(rows, start, ROW, EVERYTHING)[:, None], rows.targets)[:, 0].mean()
     base = np.tile(rows.loss(ROW).base(slice(None)), (N, 1, 1))
     assert loss < 0.8 * rows.objective.losses(base, rows.targets)[:, 0].mean()
@@ -54,7 +54,7 @@ def test_a_linear_problem_is_learned(n_classes):
 
 def test_without_a_class_there_is_no_linear_model():
     rows = training_rows(X, TARGETS[3], n_classes=3)
-    assert fit_start(rows, ROW[TARGETS[3] != 2], EVERYTHING[TARGETS[3] != 2]) is None
+    assert fit_start(rows, ROW[TARGETS[3] != 2], EVERYTHING[TARGETS[3] != 2], rows.random) is None
 
 
 def test_standardisation_survives_huge_and_constant_columns():

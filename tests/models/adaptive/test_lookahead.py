@@ -119,6 +119,6 @@ def test_a_fit_finds_the_switch_and_buys_only_what_it_names(fitted):
     assert bought.acquired[:, SWITCH].all()
     named = bought.acquired[np.arange(len(X)), X[:, SWITCH].astype(int)]
     assert named.mean() > 0.85
-    assert bought.spend.mean() < 2.6  # by a fixed order all five columns are needed
+    assert bought.spend.mean() < 2.8  # by a fixed order all five columns are needed
     assert np.mean(bought.prediction == y) > 0.9
     assert fitted.session().next().features == (SWITCH,)

@@ -1,5 +1,7 @@
 """ThriftyClassifier and ThriftyRegressor as a whole."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,8 @@ import thrifty
 from models.adaptive.problems import FAST
 from thrifty import CostModel, ThriftyClassifier, ThriftyRegressor
 from thrifty.datasets import make_cube
+from thrifty.kernels.threads import on_one_thread
+from thrifty.models.adaptive import estimator
 from thrifty.models.session import Acquire, Stop, drive
 
 COSTS = CostModel(
@@ -448,6 +452,28 @@ def test_a_random_state_makes_fits_reproducible():
     np.testing.assert_array_equal(first.predict_proba(X), again.predict_proba(X))
     np.testing.assert_array_equal(first.curve_.loss, again.curve_.loss)
     assert (first.curve_.loss != other.curve_.loss).any()
+
+
+def test_fits_do_not_depend_on_the_number_of_threads():
+    X, y = patients(300, 0)
+    models = []
+    for alone in (nullcontext, on_one_thread):
+        with alone():
+            models.append(ThriftyClassifier(costs=COSTS, n_rounds=1, **FAST).fit(X, y))
+    np.testing.assert_array_equal(*(each.predict_proba(X) for each in models))
+    np.testing.assert_array_equal(*(each.stopping_rule_.forest.value for each in models))
+
+
+def test_of_many_rows_a_sample_learns_the_policy_and_all_rows_fit_the_predictor(monkeypatch):
+    monkeypatch.setattr(estimator, "MAX_WALKING_ROWS", 300)
+    X, y = patients(3000, 0)
+    y = np.where(np.arange(3000) < 4, "unknown", y)  # a rare class
+    model = ThriftyClassifier(costs=COSTS, cost_weight=0.02, n_rounds=1, **FAST).fit(X, y)
+    assert model.curve_.spend.size
+    few = ThriftyClassifier(costs=COSTS, cost_weight=0.02, n_rounds=1, **FAST).fit(X[:300], y[:300])
+    new, answers = patients(2000, 1)
+    accuracy, of_few = (np.mean(each.at_cost_weight(0.0).predict(new) == answers) for each in (model, few))
+    assert accuracy > of_few + 0.02
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from thrifty.bench.claims import Verdict
 from thrifty.bench.contenders import CONTENDERS
 from thrifty.bench.flagship_verdict import all_standings, ranking_of
 from thrifty.bench.reports.race_figures import describe_ranks, rank_figure
-from thrifty.bench.reports.race_tables import HEADER, problem_rows, rank_rows
+from thrifty.bench.reports.race_tables import rank_rows
 from thrifty.bench.reports.verdicts import verdicts_of
 from thrifty.bench.results import Results
 from thrifty.bench.suite import Part
@@ -101,8 +101,7 @@ def _section(part: Part, results: Results) -> str:
         return ""
     description, figure = part.describe(results), part.figure(results)
     shown = picture(figure, description) if figure is not None else ""
-    rows = problem_rows(results, part.name) if part.is_problem else []
-    figures = table(HEADER, rows, f"{part.name}: figures by contender") if rows else ""
+    figures = "".join(table(each.header, each.rows, each.caption) for each in part.tables(results))
     return (
         f'<section id="{escape(part.name)}"><h2>{escape(part.title)}</h2>{shown}'
         f"<p>{escape(description)}</p>{figures}</section>"
@@ -111,12 +110,10 @@ def _section(part: Part, results: Results) -> str:
 
 def _missing(results: Results) -> str:
     """Return what was left out: each reason once, with the names of the runs."""
-    reasons: dict[str, list[str]] = {}
-    for key, why in results.left_out.items():
-        reasons.setdefault(why, []).append(f"{key.name} {key.setting}")
+    reasons = {why: {f"{key.name} {key.setting}" for key in keys} for why, keys in results.reasons().items()}
     if not reasons:
         return "<p>Nothing was left out.</p>"
-    lines = [f"<li>{escape(why)} ({escape(', '.join(sorted(set(runs))))})</li>" for why, runs in reasons.items()]
+    lines = [f"<li>{escape(why)} ({escape(', '.join(sorted(runs)))})</li>" for why, runs in reasons.items()]
     return f"<ul>{''.join(lines)}</ul>"
 
 

@@ -5,6 +5,7 @@ from math import isnan
 from thrifty.bench.curves import Standing, standings
 from thrifty.bench.ranks import Ranking
 from thrifty.bench.results import Results
+from thrifty.bench.tables import ShownTable
 
 HEADER = ("contender", "gain (points)", "area", "99% of full at", "fit (s)", "seeds", "")
 
@@ -18,6 +19,12 @@ def problem_rows(results: Results, problem: str) -> list[tuple[str, ...]]:
     all training rows.
     """
     return [_row(each) for each in standings(results, problem)]
+
+
+def problem_tables(results: Results, problem: str) -> list[ShownTable]:
+    """Return the table of a problem; none without results."""
+    rows = problem_rows(results, problem)
+    return [ShownTable(f"{problem}: figures by contender", HEADER, rows)] if rows else []
 
 
 def rank_rows(ranking: Ranking) -> list[tuple[str, ...]]:

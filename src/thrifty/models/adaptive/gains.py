@@ -5,12 +5,15 @@ not fitted on the row, and regressed on the state. A group may be bought out of 
 rows that its regression was not fitted on.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.adaptive import Policy, add_leaves, gains_of_groups
-from thrifty.kernels.threads import over_rows
+from thrifty.kernels.adaptive.forests import add_leaves
+from thrifty.kernels.adaptive.simulation import gains_of_groups
+from thrifty.kernels.adaptive.structures import Policy
+from thrifty.kernels.threads import in_threads, over_rows
 from thrifty.models.adaptive.boosted_outputs import Numbers
 from thrifty.models.adaptive.boosting import Boosted, Plan, boost, constant_tree
 from thrifty.models.adaptive.policy import packed
@@ -20,6 +23,7 @@ from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.limits import Limits
 
 PLAN = Plan(40, 0.25, Limits(None, 15, 60.0, 20.0), max_features=0.7)
+NO_FOLD = -1
 SMALLEST_BLOCK = 32  # states of a thread
 MIN_Z = 1.0  # standard errors by which buying a group instead of the default has to be better
 
@@ -69,15 +73,18 @@ def fit_gains(
     gains, prices, described = gains_of_states(rows, policies, groups, row, bought)
     bins = bins_of_states(described, rows.random)
     states, weight, fold = States.of(rows, row, bought, described, bins), rows.weight[row], rows.fold[row]
-    forests, expected = [], np.empty_like(gains)
-    for k in range(rows.n_folds):
-        others = states.take(fitted := np.flatnonzero(fold != k))
-        forests.append(fit_states(others, gains[fitted], weight[fitted], PLAN, rows.random).forest())
+
+    def fitted(own_fold: int, random: np.random.Generator) -> Forest:
+        others = np.flatnonzero(fold != own_fold)
+        return fit_states(states.take(others), gains[others], weight[others], PLAN, random).forest()
+
+    folds, randoms = [*range(rows.n_folds), NO_FOLD], rows.random.spawn(rows.n_folds + 1)
+    *forests, of_all = in_threads([partial(fitted, *each) for each in zip(folds, randoms, strict=True)])
+    expected = np.empty_like(gains)
+    for k, forest in enumerate(forests):
         held_out = np.flatnonzero(fold == k)
-        expected[held_out] = _predicted(forests[-1], rows, row[held_out], bought[held_out], described[held_out])
-    full = fit_states(states, gains, weight, PLAN, rows.random)
-    worthwhile = _worthwhile(gains, expected, prices)
-    return Gains(forests, full.forest(), groups), worthwhile
+        expected[held_out] = _predicted(forest, rows, row[held_out], bought[held_out], described[held_out])
+    return Gains(forests, of_all, groups), _worthwhile(gains, expected, prices)
 
 
 def gains_of_states(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.adaptive import Policy
+from thrifty.kernels.adaptive.structures import Policy
 from thrifty.models.adaptive.boosting import Plan
 from thrifty.models.adaptive.forward_order import forward_order
 from thrifty.models.adaptive.gains import Gains, fit_gains, no_gains, restricted
@@ -53,7 +53,8 @@ class Settings:
     max_steps : int
         The number of single purchases; then rows buy several groups at a time.
     max_rows : int
-        The largest number of rows that walk.
+        The policy is learned on a random sample of this size if there are more rows; then the predictor is fitted on
+        all rows, and the stops on the walks of the sample.
     """
 
     early: Plan
@@ -144,12 +145,12 @@ class Learner:
     """
 
     def __init__(self, rows: TrainingRows, settings: Settings, advance: Callable[[str], None]):
-        self.rows, self.settings, self.advance = rows, settings, advance
+        self.all_rows, self.settings, self.advance = rows, settings, advance
+        self.walking = rows.sample(settings.max_rows)
+        self.rows = rows = rows.take(self.walking) if len(self.walking) < len(rows) else rows
+        self.sample = np.arange(len(rows))  # of the rows above: those that walk
         self.order, n_useful = default_order(rows)
         self.n_at_stage = stage_sizes(int((rows.prices > 0).sum()), settings.max_steps)
-        self.sample = np.arange(len(rows))
-        if len(rows) > settings.max_rows:
-            self.sample = np.sort(rows.random.choice(len(rows), settings.max_rows, replace=False))
         bought = self.order if rows.n_groups <= MAX_CANDIDATES else self.order[: min(n_useful, MAX_CANDIDATES)]
         self.groups = np.sort(bought[rows.prices[bought] > 0])
         advance("order")
@@ -163,6 +164,8 @@ class Learner:
             if challenger is None or not is_better(self.rows, challenger, best):
                 break
             best, n_rounds, gains = challenger, n_rounds + 1, None
+        if self.rows is not self.all_rows:
+            best = self._on_all_rows(best)
         if not best.gains.candidates.size:  # the gain of the default group explains purchases
             gains = gains or self._gains(best, NO_GROUPS)[0]
             best = replace(best, gains=restricted(gains, NO_GROUPS))
@@ -193,6 +196,16 @@ class Learner:
         self.advance("forward selection")
         along = partial(copies_along_order, rows, route.order)
         return self._attempt(self._phases_of(along, phases), gains, route)
+
+    def _on_all_rows(self, attempt: Attempt) -> Attempt:
+        """Return a policy that was learned on a sample, with predictors that are fitted on all rows."""
+        policies, order = self._policies(attempt), attempt.route.order
+        self.rows, self.sample = self.all_rows, self.walking
+        if attempt.gains.candidates.size or attempt.route.first.size:
+            copies: Callable[..., MaskedCopies] = partial(copies_on_policy, self.rows, policies, order)
+        else:
+            copies = partial(copies_along_order, self.rows, order)
+        return self._attempt(self._phases_of(copies, attempt.phases), attempt.gains, attempt.route)
 
     def _improvement(self, usual: list[Policy], challenger: list[Policy]) -> float:
         """Return by how many standard errors the loss falls at equal spends under other policies."""

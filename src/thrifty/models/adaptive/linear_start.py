@@ -7,14 +7,12 @@ The score of a row is
 with z_j limited to -LIMIT..LIMIT. Columns that hold categories and values that are NaN add nothing.
 """
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from thrifty.kernels.adaptive import LIMIT
+from thrifty.kernels.adaptive.knowledge import LIMIT
 from thrifty.models.adaptive.training_rows import TrainingRows
 
 STRENGTH = 0.2  # C of the logistic regression: the weight of one row against half the squared coefficients
@@ -50,8 +48,12 @@ def standardisation(rows: TrainingRows) -> tuple[np.ndarray, np.ndarray]:
     return centre * largest, np.where(deviation > 0, deviation * largest, 1.0)
 
 
-def fit_start(rows: TrainingRows, row: np.ndarray, bought: np.ndarray) -> LinearStart | None:
+def fit_start(
+    rows: TrainingRows, row: np.ndarray, bought: np.ndarray, random: np.random.Generator
+) -> LinearStart | None:
     """Fit a linear model to some masked copies; None if they lack a class.
+
+    It may warn that it has not converged.
 
     Parameters
     ----------
@@ -60,9 +62,11 @@ def fit_start(rows: TrainingRows, row: np.ndarray, bought: np.ndarray) -> Linear
         The row of each copy.
     bought : ndarray of bool, shape (n, n_groups)
         The groups that it has.
+    random : Generator
+        Draws the copies if there are many.
     """
     if len(row) > MAX_COPIES:
-        chosen = np.sort(rows.random.choice(len(row), MAX_COPIES, replace=False))
+        chosen = np.sort(random.choice(len(row), MAX_COPIES, replace=False))
         row, bought = row[chosen], bought[chosen]
     targets, n_classes = rows.targets[row], rows.objective.n_classes
     if n_classes and len(np.unique(targets)) < n_classes:
@@ -71,9 +75,7 @@ def fit_start(rows: TrainingRows, row: np.ndarray, bought: np.ndarray) -> Linear
     weight = weight * (len(np.unique(row)) / weight.sum())  # copies of a row count as one row
     terms = _terms(rows, standardisation(rows), row, bought)
     model = _linear_model(n_classes, terms.shape[1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # trees correct what is left
-        model.fit(terms, targets if not n_classes else targets.astype(int), sample_weight=weight)
+    model.fit(terms, targets if not n_classes else targets.astype(int), sample_weight=weight)
     coefficients = np.atleast_2d(model.coef_).T
     d = rows.codes.n_features
     return LinearStart(np.atleast_1d(model.intercept_).astype(float), coefficients[:d], coefficients[d:])

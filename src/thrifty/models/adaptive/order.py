@@ -19,7 +19,6 @@ ROUNDS_PER_LEVEL = 3
 LEARNING_RATE = 0.3
 LIMITS = Limits(max_depth=4, max_leaf_nodes=None, min_samples_leaf=20.0, l2_regularization=1.0)
 LEAST_RATE = 1e-9  # of the first rate
-MAX_ROWS = 20_000
 
 
 def default_order(rows: TrainingRows) -> tuple[np.ndarray, int]:
@@ -38,15 +37,12 @@ def default_order(rows: TrainingRows) -> tuple[np.ndarray, int]:
 
 def _columns_in_order(rows: TrainingRows) -> list[int]:
     """Return the columns in the order in which boosted trees read them first."""
-    sample = np.arange(len(rows))
-    if len(rows) > MAX_ROWS:
-        sample = np.sort(rows.random.choice(len(rows), MAX_ROWS, replace=False))
-    codes, loss = rows.masked_codes(sample, np.ones((len(sample), rows.n_groups), dtype=bool)), rows.loss(sample)
+    bag, nobody = np.arange(len(rows), dtype=np.uint32), np.empty(0, np.uint32)
+    codes, loss, features = rows.codes, rows.loss(slice(None)), np.arange(rows.codes.n_features)
     cost_model = sorted_costs(rows.factors)
     payments = EnsemblePayments(cost_model, RowAccounts(loss.weight, cost_model.unit_costs), 0.0)
     grower = Grower(codes, rows.bins, payments, LIMITS, loss.constant_hessian, float(loss.weight.sum()))
-    scores = np.repeat(loss.base(slice(None))[:, None], len(sample), axis=1)
-    bag, nobody, features = np.arange(len(sample), dtype=np.uint32), np.empty(0, np.uint32), np.arange(codes.n_features)
+    scores = np.repeat(loss.base(slice(None))[:, None], len(rows), axis=1)
     found: dict[int, None] = {}
     first_rate = rate = _first_rate(rows)
     n_levels = 0

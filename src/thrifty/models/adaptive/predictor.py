@@ -5,11 +5,15 @@ a constant, or from a linear model if its loss on held-out rows is clearly small
 larger. Then a phase is also the average of several ensembles, each fitted on copies of its own.
 """
 
+import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from thrifty.kernels.threads import in_threads
 from thrifty.models.adaptive.boosting import Boosted, Plan, boost
 from thrifty.models.adaptive.linear_start import LinearStart, fit_start, standardisation, start_scores
 from thrifty.models.adaptive.policy import MaskedPredictor
@@ -89,47 +93,73 @@ def fit_predictors(rows: TrainingRows, phases: list[Phase]) -> tuple[list[Masked
     The losses of the copies of the folds themselves decide the number of rounds, which is the same for all folds, and
     whether boosting starts from a linear model if a phase leaves this open. The phases are returned with this decision.
     """
-    decided, fitted = zip(*(_fit_phase(rows, phase) for phase in phases), strict=True)
-    return [_joined(rows, each, phases) for each in zip(*fitted, strict=True)], list(decided)
+    jobs = [Job(phase, _codes(rows, phase)) for phase in phases]
+    trials = [_trials(job) for job in jobs]
+    fitted = iter(_fit_folds(rows, [trial for each in trials for trial in each]))
+    best = [_better(rows, [next(fitted) for _ in each]) for each in trials]
+    tried = [k for k, job in enumerate(jobs) if len(best[k].phase.bags) < len(job.phase.bags)]
+    complete = [Job(phases[k]._replace(is_linear=best[k].phase.is_linear), jobs[k].codes) for k in tried]
+    for k, each in zip(tried, _fit_folds(rows, complete), strict=True):
+        best[k] = each
+    parts = zip(*(each.of_fold for each in best), strict=True)
+    return [_joined(rows, of_fold, phases) for of_fold in parts], [each.phase for each in best]
 
 
 def fit_predictor(rows: TrainingRows, phases: list[Phase]) -> MaskedPredictor:
     """Fit the predictor to the copies of all rows, with the number of rounds that was decided for each phase."""
-    parts = []
+    jobs = []
     for phase in phases:
         longer = phase.plan._replace(n_rounds=round(MORE_ROUNDS * phase.n_rounds), patience=None)
-        parts.append(_fit_part(rows, phase._replace(plan=longer), _codes(rows, phase)))
-    return _joined(rows, parts, phases)
+        jobs.append((Job(phase._replace(plan=longer), _codes(rows, phase)), NO_FOLD))
+    return _joined(rows, _fit_parts(rows, jobs), phases)
 
 
-def _fit_phase(rows: TrainingRows, phase: Phase) -> tuple[Phase, list[Ensembles]]:
-    """Fit a phase once for each fold. If it leaves the start of boosting open, the first ensemble decides about it."""
-    codes = _codes(rows, phase)
-    if phase.is_linear is not None:
-        return _fit_folds(rows, phase, codes)[1:]
-    starts = [phase._replace(bags=phase.bags[:1], is_linear=each) for each in (False, True)]
-    constant, linear = (_fit_folds(rows, each, codes[:1]) for each in starts)
-    advantage = LEAST_ADVANTAGE if len(rows) >= FEW_ROWS else -LEAST_ADVANTAGE
-    is_linear = linear[0] < (1.0 - advantage) * constant[0]
-    if len(phase.bags) == 1:
-        return (linear if is_linear else constant)[1:]
-    return _fit_folds(rows, phase._replace(is_linear=is_linear), codes)[1:]
+class Job(NamedTuple):
+    """A phase to fit, and the codes of its bags."""
+
+    phase: Phase
+    codes: list[Codes]
+
+
+class FittedPhase(NamedTuple):
+    """The mean loss of held-out rows, the phase with the number of rounds, and the ensembles of each fold."""
+
+    loss: float
+    phase: Phase
+    of_fold: list[Ensembles]
 
 
 def _codes(rows: TrainingRows, phase: Phase) -> list[Codes]:
     return [rows.masked_codes(*copies) for copies in phase.bags]
 
 
-def _fit_folds(rows: TrainingRows, phase: Phase, codes: list[Codes]) -> tuple[float, Phase, list[Ensembles]]:
-    """Fit a phase once for each fold, on the copies of the rows of the other folds.
+def _trials(job: Job) -> list[Job]:
+    """Return what to fit first: both starts of boosting on the first bag, if the phase leaves the start open."""
+    phase, codes = job
+    if phase.is_linear is not None:
+        return [job]
+    return [Job(phase._replace(bags=phase.bags[:1], is_linear=each), codes[:1]) for each in (False, True)]
 
-    Return the mean loss of held-out rows, the phase with the number of rounds, and the ensembles of each fold.
-    """
-    fitted = [_fit_part(rows, phase, codes, fold) for fold in range(rows.n_folds)]
-    losses = [boosted.losses for each in fitted for boosted in each.of_bag]
+
+def _better(rows: TrainingRows, trials: list[FittedPhase]) -> FittedPhase:
+    """Return the better start of boosting: from a constant, or from a linear model."""
+    constant, linear = trials[0], trials[-1]
+    advantage = LEAST_ADVANTAGE if len(rows) >= FEW_ROWS else -LEAST_ADVANTAGE
+    return linear if linear.loss < (1.0 - advantage) * constant.loss else constant
+
+
+def _fit_folds(rows: TrainingRows, jobs: list[Job]) -> list[FittedPhase]:
+    """Fit each phase once for each fold, on the copies of the rows of the other folds."""
+    parts = iter(_fit_parts(rows, [(job, fold) for job in jobs for fold in range(rows.n_folds)]))
+    return [_of_folds(rows, job.phase, [next(parts) for _ in range(rows.n_folds)]) for job in jobs]
+
+
+def _of_folds(rows: TrainingRows, phase: Phase, parts: list[Ensembles]) -> FittedPhase:
+    """Choose the number of rounds, which is the same for all folds."""
+    losses = [boosted.losses for part in parts for boosted in part.of_bag]
     n_rounds = round(np.mean([enough_rounds(each, TOLERATED_LOSS / len(rows)) for each in losses]))
     loss = np.mean([each[min(n_rounds, len(each) - 1)] for each in losses])
-    return float(loss), phase._replace(n_rounds=n_rounds), [each.first(n_rounds) for each in fitted]
+    return FittedPhase(float(loss), phase._replace(n_rounds=n_rounds), [part.first(n_rounds) for part in parts])
 
 
 def enough_rounds(losses: list[float], tolerated: float) -> int:
@@ -140,23 +170,36 @@ def enough_rounds(losses: list[float], tolerated: float) -> int:
     return int(np.argmax(np.array(losses) <= (1.0 + tolerated) * min(losses)))
 
 
-def _fit_part(rows: TrainingRows, phase: Phase, codes: list[Codes], fold: int = NO_FOLD) -> Ensembles:
+def _fit_parts(rows: TrainingRows, jobs: list[tuple[Job, int]]) -> list[Ensembles]:
+    """Fit each phase without the rows of a fold, in parallel threads. Each has random numbers of its own."""
+    randoms = rows.random.spawn(len(jobs))
+    tasks = [partial(_fit_part, rows, *job, fold, random) for (job, fold), random in zip(jobs, randoms, strict=True)]
+    with warnings.catch_warnings():  # not in the threads, which share the filters
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of linear starts: trees correct what is left
+        return in_threads(tasks)
+
+
+def _fit_part(
+    rows: TrainingRows, phase: Phase, codes: list[Codes], fold: int, random: np.random.Generator
+) -> Ensembles:
     """Fit one ensemble for each bag, without the rows of a fold."""
     held_out = [rows.fold[copies.row] == fold for copies in phase.bags]
-    start = _fit_linear_start(rows, phase.bags, held_out) if phase.is_linear else None
+    start = _fit_linear_start(rows, phase.bags, held_out, random) if phase.is_linear else None
     boosted = []
     for copies, of_bag, is_held_out in zip(phase.bags, codes, held_out, strict=True):
         train, rest = (np.flatnonzero(each).astype(np.uint32) for each in (~is_held_out, is_held_out))
         outputs = rows.outputs(copies.row, None if start is None else start_scores(rows, start, *copies))
-        boosted.append(boost(of_bag, rows.bins, outputs, train, rest, phase.plan, rows.random))
+        boosted.append(boost(of_bag, rows.bins, outputs, train, rest, phase.plan, random))
     return Ensembles(boosted, start)
 
 
-def _fit_linear_start(rows: TrainingRows, bags: list[MaskedCopies], held_out: list[np.ndarray]) -> LinearStart | None:
+def _fit_linear_start(
+    rows: TrainingRows, bags: list[MaskedCopies], held_out: list[np.ndarray], random: np.random.Generator
+) -> LinearStart | None:
     """Fit one linear model to the copies of all bags that are not held out."""
     fitted = ~np.concatenate(held_out)
     row, bought = (np.concatenate(each)[fitted] for each in zip(*bags, strict=True))
-    return fit_start(rows, row, bought)
+    return fit_start(rows, row, bought, random)
 
 
 def _joined(rows: TrainingRows, parts: Sequence[Ensembles], phases: list[Phase]) -> MaskedPredictor:

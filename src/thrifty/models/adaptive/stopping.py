@@ -15,10 +15,12 @@ Studies 14, 2001).
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.special import expit, softmax
 
+from thrifty.kernels.threads import in_threads
 from thrifty.models.adaptive.boosting import Boosted, Plan, constant_tree
 from thrifty.models.adaptive.gains import fit_states, held_out_outputs, state_values
 from thrifty.models.adaptive.policy import StoppingRule
@@ -145,12 +147,14 @@ class Induction:
 
     def regressed_of_folds(self, stage: int) -> np.ndarray:
         """Return the expected gains of going on (n, n_weights) by regressions that were fitted on the other folds."""
-        states, gain = self._states(stage), self._gain(stage)
+        states, gain, n_folds = self._states(stage), self._gain(stage), self._rows.n_folds
         expected = np.empty_like(gain)
-        for fold in range(self._rows.n_folds):
+
+        def expect(fold: int, random: np.random.Generator) -> None:
             own, others = np.flatnonzero(self._fold == fold), np.flatnonzero(self._fold != fold)
-            fitted = states, gain, self._weight, others, self._plan, self._rows.random
-            expected[own] = held_out_outputs(*fitted, own)
+            expected[own] = held_out_outputs(states, gain, self._weight, others, self._plan, random, own)
+
+        in_threads([partial(expect, *each) for each in enumerate(self._rows.random.spawn(n_folds))])
         return expected
 
     def regression(self, stage: int) -> Boosted:

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thrifty.kernels.adaptive import ERROR_COSTS, LOG_LOSS, SQUARED_LOSS, losses_of, mask_codes
+from thrifty.kernels.adaptive.fitting import mask_codes
+from thrifty.kernels.adaptive.losses import ERROR_COSTS, LOG_LOSS, SQUARED_LOSS, losses_of
 from thrifty.kernels.histograms import MISSING
 from thrifty.kernels.threads import over_rows
 from thrifty.models.adaptive.boosted_outputs import ClassScores, OneScore
@@ -16,6 +17,7 @@ from thrifty.models.growing.losses import LogLoss, Loss, SoftmaxLoss, SquaredErr
 
 MAX_BINS = 254
 STATE_BINS = 64  # of the features that describe a state
+FEWEST_OF_CLASS = 100  # rows of each class in a sample
 UNUSED_CODES = 1000  # between the largest code of a category and the code of NaN
 NO_COSTS = np.zeros((1, 1))
 
@@ -139,7 +141,7 @@ class TrainingRows:
         """The number of scores of a row."""
         return self.objective.n_classes if self.objective.n_classes > 2 else 1
 
-    def loss(self, rows: np.ndarray) -> Loss:
+    def loss(self, rows: np.ndarray | slice) -> Loss:
         """Return the training loss of some rows."""
         return self.objective.training_loss(self.targets[rows], self.weight[rows])
 
@@ -149,6 +151,24 @@ class TrainingRows:
         if self.n_scores == 1:
             return OneScore(loss, start)
         return ClassScores(self.targets[rows], self.weight[rows], loss.base(slice(None)), start)
+
+    def sample(self, size: int) -> np.ndarray:
+        """Draw rows at random, in ascending order. A rare class keeps FEWEST_OF_CLASS rows, or all that it has."""
+        if size >= len(self):
+            return np.arange(len(self))
+        shuffled = self.random.permutation(len(self))
+        if self.objective.n_classes:
+            classes = self.targets[shuffled]
+            first = [np.flatnonzero(classes == k)[:FEWEST_OF_CLASS] for k in range(self.objective.n_classes)]
+            is_late = np.ones(len(self), dtype=bool)
+            is_late[np.concatenate(first)] = False
+            shuffled = shuffled[np.argsort(is_late, kind="stable")]
+        return np.sort(shuffled[:size])
+
+    def take(self, index: np.ndarray) -> "TrainingRows":
+        """Return some of the rows, with the same folds and bins."""
+        of_row = {name: getattr(self, name)[index] for name in ("X", "targets", "weight", "fold")}
+        return replace(self, codes=self.codes.take(index), **of_row)
 
     def masked_codes(self, rows: np.ndarray, bought: np.ndarray) -> Codes:
         """Return the codes of some rows that have bought some groups (len(rows), n_groups)."""
@@ -224,7 +244,7 @@ class States:
 
     def take(self, index: np.ndarray) -> "States":
         """Return some of the states."""
-        return replace(self, codes=Codes(np.ascontiguousarray(self.codes.bytes[:, index]), self.codes.n_features))
+        return replace(self, codes=self.codes.take(index))
 
 
 def bins_of_states(described: np.ndarray, random: np.random.Generator) -> Bins:

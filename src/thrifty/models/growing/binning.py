@@ -112,6 +112,10 @@ class Codes(NamedTuple):
         """The eight codes of a row in a block as one number (n_blocks, n); the first code is the lowest byte."""
         return self.bytes.view("<u8")[:, :, 0]
 
+    def take(self, rows: np.ndarray) -> "Codes":
+        """Return the codes of some rows."""
+        return Codes(np.ascontiguousarray(self.bytes[:, rows]), self.n_features)
+
     def column(self, j: int) -> np.ndarray:
         """Return a view of the codes (n,) of one column."""
         return self.bytes[j >> 3, :, j & 7]

@@ -33,7 +33,8 @@ from thrifty.tuning.problem import Task
 
 WIDTH, DROPOUT, LEARNING_RATE = 64, 0.0, 1e-3
 TEMPERATURES = np.geomspace(0.5, 0.03, 4).tolist()
-BATCH = 128
+LEAST_BATCH, MOST_BATCH = 128, 1024
+BATCHES = 16  # in an epoch
 STEPS, LEAST_EPOCHS = 600, 4  # of gradient descent on random sets, and at all temperatures together
 CHECKS = 8  # of held-out rows, at each temperature
 MOST_PURCHASES = 20  # of a row in training
@@ -48,10 +49,15 @@ class Data:
     X: torch.Tensor
     y: torch.Tensor
 
+    @property
+    def batch_size(self) -> int:
+        """The number of rows in a batch; many rows have large batches, so that they take as many steps as few rows."""
+        return min(max(len(self.y) // BATCHES, LEAST_BATCH), MOST_BATCH)
+
     def batches(self) -> Iterator["Data"]:
         """Yield all rows once, in random order."""
         order = torch.randperm(len(self.y), device=self.y.device)
-        for part in order.split(BATCH):
+        for part in order.split(self.batch_size):
             yield Data(self.X[part], self.y[part])
 
 
@@ -261,7 +267,7 @@ def _descend(
     networks: Networks, fitted: Data, n_steps: int, step: Callable[[Data], None], check: Callable[[], float]
 ) -> None:
     """Run epochs, and keep the networks that are best on held-out rows."""
-    n_batches = -(-len(fitted.y) // BATCH)
+    n_batches = -(-len(fitted.y) // fitted.batch_size)
     n_epochs = max(LEAST_EPOCHS, n_steps // n_batches)
     best, kept = _checked(networks, check), _state(networks)
     for epoch in range(n_epochs):

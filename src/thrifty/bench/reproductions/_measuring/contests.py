@@ -10,7 +10,7 @@ from thrifty.bench.reproductions._measuring.absence import not_run
 from thrifty.bench.reproductions._measuring.curves import area, chosen, measured_curve
 from thrifty.bench.reproductions._measuring.leads import Lead, described, worst
 from thrifty.bench.reproductions._measuring.problems import Problem
-from thrifty.bench.results import Results
+from thrifty.bench.results import Result, Results
 from thrifty.bench.runs import Key, Run
 
 Areas = dict[str, dict[tuple[str, int], float]]  # by contender, then by problem and seed
@@ -79,7 +79,7 @@ class Contest:
 
     def figure(self, results: Results) -> Any:
         """Draw the chosen settings of each contender on the first seed, one panel per problem."""
-        from thrifty.bench.reproductions._measuring.drawing import panels, style_of
+        from thrifty.bench.reproductions._measuring.drawing import panels
 
         shown = [result for result in results.of(self.name) if result.key.seed == 0]
         problems = list(dict.fromkeys(result.values["problem"] for result in shown))
@@ -87,14 +87,19 @@ class Contest:
             return None
         figure, axes = panels(problems, "mean spend", shown[0].values["scoring"])
         for result in shown:
-            spend, score = chosen(result.values)
-            ax = axes[result.values["problem"]]
-            steps = [*spend, max(spend[-1], result.values["total"])], [*score, score[-1]]
-            contender = result.values["contender"]
-            ax.step(*steps, where="post", label=contender, **style_of(list(self.contenders).index(contender)))
-            ax.set_ylabel(result.values["scoring"])
+            self.draw(result, axes[result.values["problem"]])
         next(iter(axes.values())).legend(frameon=False, fontsize=7)
         return figure
+
+    def draw(self, result: Result, axes: Any) -> None:
+        """Draw the chosen settings of a contender on Matplotlib axes."""
+        from thrifty.bench.reproductions._measuring.drawing import style_of
+
+        spend, score = chosen(result.values)
+        steps = [*spend, max(spend[-1], result.values["total"])], [*score, score[-1]]
+        contender = result.values["contender"]
+        axes.step(*steps, where="post", label=contender, **style_of(list(self.contenders).index(contender)))
+        axes.set_ylabel(result.values["scoring"])
 
 
 @lru_cache(maxsize=1)
