@@ -9,14 +9,7 @@ from models.adaptive.problems import FAST, training_rows
 from reference.adaptive import backward_induction, one_step_stops
 from thrifty import ThriftyClassifier
 from thrifty.models.adaptive.simulation import Walks
-from thrifty.models.adaptive.stopping import (
-    default_cost_weights,
-    fit_stops,
-    losses_under_final,
-    smoother_losses,
-    stops_of,
-    with_rule,
-)
+from thrifty.models.adaptive.stopping import default_cost_weights, fit_stops, losses_under_final, stops_of, with_rule
 from thrifty.models.adaptive.training_rows import Objective
 
 N_STAGES = 3
@@ -97,24 +90,7 @@ def test_losses_under_the_final_prediction_are_means_over_classes(n_classes, err
     p = np.exp(full) / np.exp(full).sum(axis=2, keepdims=True)
     loss = -np.log(p) if costs is None else np.moveaxis(costs[:, (p @ costs).argmin(axis=2)], 0, 2)
     expected = (p[:, -1:] * loss).sum(axis=2)
-    np.testing.assert_allclose(losses_under_final(rows.objective, walks), expected)
-
-
-def test_with_few_rows_losses_are_means_of_log_losses_and_mistakes_observed_and_expected():
-    random, n = np.random.default_rng(3), 30
-    targets = random.integers(0, 2, n)
-    rows = training_rows(random.normal(size=(n, 2)), targets)
-    scores = random.normal(size=(n, 4, 1))
-    walks = Walks(np.arange(n), scores, np.zeros((n, 4, 1)), np.zeros((n, 4)), np.ones((n, 2), dtype=int))
-    p = 1.0 / (1.0 + np.exp(-scores[:, :, 0]))
-    observed, expected = targets[:, None], p[:, -1:]
-    log_loss, mistakes = (
-        0.5 * (observed + expected) * if_positive + (1.0 - 0.5 * (observed + expected)) * if_negative
-        for if_positive, if_negative in ((-np.log(p), -np.log(1.0 - p)), (p < 0.5, p >= 0.5))
-    )
-    np.testing.assert_allclose(smoother_losses(rows, walks), 0.5 * log_loss + 0.5 * mistakes)
-    with_costs = replace(rows, objective=Objective(2, np.array([[0.0, 1.0], [1.0, 0.0]])))
-    np.testing.assert_allclose(smoother_losses(with_costs, walks), mistakes)
+    np.testing.assert_allclose(losses_under_final(rows, walks), expected)
 
 
 def test_between_two_cost_weights_advantages_are_interpolated():

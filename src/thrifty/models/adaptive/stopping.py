@@ -7,13 +7,11 @@ With the loss L_t of answering before stage t and the spend C_t until then, a ro
 compared with answering now. From the last stage to the first, D_t is regressed on the state before stage t, for all
 cost weights at once, and a row goes on where the regression is positive. The regression of a fold is fitted on the
 other folds, so that the stops of later stages, on which D_t depends, are those of rows that were not fitted. At a cost
-weight of 0 rows never stop. Unlike a comparison with the next stage alone, this sees that a purchase may pay only
+weight of 0 rows never stop. With few rows, the losses in D_t are means of those for the target of the row and of those
+expected if targets are drawn from the final prediction, which was fitted on other rows: single targets vary too much.
+Unlike a comparison with the next stage alone, this sees that a purchase may pay only
 together with later ones (F. A. Longstaff, E. S. Schwartz, Valuing American options by simulation, Review of Financial
 Studies 14, 2001).
-
-With few rows, the losses in D_t are means of those for the target of the row and of those expected if targets are drawn
-from the final prediction, which was fitted on other rows: single targets vary too much. For classes they are also means
-of the log-loss and of the number of mistakes, because the log-loss of few rows depends much on a few certain answers.
 """
 
 from dataclasses import dataclass, replace
@@ -27,14 +25,13 @@ from thrifty.models.adaptive.boosting import Boosted, Plan, constant_tree
 from thrifty.models.adaptive.gains import fit_states, held_out_outputs, state_values
 from thrifty.models.adaptive.policy import StoppingRule
 from thrifty.models.adaptive.simulation import Walks
-from thrifty.models.adaptive.training_rows import Objective, States, TrainingRows, bins_of_states
+from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
 from thrifty.models.growing.limits import Limits
 
 PLAN = Plan(20, 0.2, Limits(3, None, 40.0, 20.0), max_features=0.7)
 SMALL_PLAN = Plan(10, 0.2, Limits(2, None, 40.0, 20.0), max_features=0.7)  # for fewer than FEW_ROWS rows
 FEW_ROWS = 2000
 SHARE_OF_FINAL = 0.5  # of the losses expected under the final prediction, with fewer rows
-SHARE_OF_MISTAKES = 0.5  # of the number of mistakes in the losses of classes, with fewer rows; the rest is the log-loss
 N_WEIGHTS = 16  # positive cost weights
 LARGEST, RANGE = 1.5, 2000.0  # largest cost weight as a multiple of the best rate, and its ratio to the smallest
 
@@ -138,7 +135,8 @@ class Induction:
 
     def __init__(self, rows: TrainingRows, walks: Walks, cost_weights: np.ndarray):
         self.loss, self.spend = walks.losses(rows), walks.spend
-        self.judged = self.loss if len(walks.row) >= FEW_ROWS else smoother_losses(rows, walks)
+        share = SHARE_OF_FINAL if len(walks.row) < FEW_ROWS else 0.0
+        self.judged = self.loss + share * (losses_under_final(rows, walks) - self.loss) if share else self.loss
         self._rows, self._walks, self._cost_weights = rows, walks, cost_weights
         self._weight, self._fold = rows.weight[walks.row], rows.fold[walks.row]
         self._plan = PLAN if len(walks.row) >= FEW_ROWS else SMALL_PLAN
@@ -179,33 +177,19 @@ class Induction:
         return States.of(self._rows, walks.row, walks.bought(stage), walks.described[:, stage], self._bins)
 
 
-def smoother_losses(rows: TrainingRows, walks: Walks) -> np.ndarray:
-    """Return losses (n, n_stages + 1) that vary less than those of the targets; see the top of the file."""
-    judged = _partly_expected(rows.objective, rows, walks)
-    if not rows.objective.n_classes or rows.objective.error_costs is not None:
-        return judged
-    return judged + SHARE_OF_MISTAKES * (_partly_expected(rows.objective.of_mistakes(), rows, walks) - judged)
-
-
-def _partly_expected(objective: Objective, rows: TrainingRows, walks: Walks) -> np.ndarray:
-    """Return the means of the losses for the targets and of those that are expected under the final predictions."""
-    loss = objective.losses(walks.scores, rows.targets[walks.row])
-    return loss + SHARE_OF_FINAL * (losses_under_final(objective, walks) - loss)
-
-
-def losses_under_final(objective: Objective, walks: Walks) -> np.ndarray:
+def losses_under_final(rows: TrainingRows, walks: Walks) -> np.ndarray:
     """Return the losses (n, n_stages + 1) expected if targets are drawn from the final predictions of the walks.
 
     The variance of the targets of a regression is left out, because it is the same at all stages.
     """
-    final, scores, n_classes = walks.scores[:, -1], walks.scores, objective.n_classes
+    final, scores, n_classes = walks.scores[:, -1], walks.scores, rows.objective.n_classes
     if not n_classes:
-        return objective.losses(scores, np.ascontiguousarray(final[:, 0]))
+        return rows.objective.losses(scores, np.ascontiguousarray(final[:, 0]))
     positive = expit(final)
     share = np.hstack([1.0 - positive, positive]) if n_classes == 2 else softmax(final, axis=1)
     expected = np.zeros(scores.shape[:2])
     for k in range(n_classes):
-        expected += share[:, k, None] * objective.losses(scores, np.full(len(scores), float(k)))
+        expected += share[:, k, None] * rows.objective.losses(scores, np.full(len(scores), float(k)))
     return expected
 
 

@@ -49,10 +49,6 @@ class Objective:
         """The error costs as the kernels take them."""
         return NO_COSTS if self.error_costs is None else np.ascontiguousarray(self.error_costs, dtype=float)
 
-    def of_mistakes(self) -> "Objective":
-        """Return the objective of classes in which every mistake costs 1."""
-        return Objective(self.n_classes, 1.0 - np.eye(self.n_classes))
-
     def training_loss(self, targets: np.ndarray, weight: np.ndarray) -> Loss:
         """Return the loss that the predictor is fitted with."""
         if not self.n_classes:
