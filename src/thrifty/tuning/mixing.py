@@ -7,7 +7,7 @@ all folds like any other candidate, because other scores, such as the area under
 and because the bound on its spend counts that the spends of rows differ more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,7 +107,7 @@ def rise_at(table: pd.DataFrame, budget: float, point: int, *, smooth: bool = Tr
     return max(pair.score - float(scores[table.index.get_loc(point)]), 0.0)
 
 
-def is_mixture(setting: Setting) -> bool:
+def is_mixture(setting: Mapping[str, Any]) -> bool:
     """Tell whether a setting is that of a mixture."""
     return "share" in setting
 
