@@ -8,6 +8,7 @@ import argparse
 import shutil
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ N_TREES = 30
 SMALLEST_SHARE = 40  # partitions in one memory limit: reading one takes several times its size
 TEST_ROWS = 50_000
 GIB = 2**30
+PATIENCE = 200  # seconds for a fit of another booster to data that are larger than memory
 BYTES_PER_ROW = 8 * (N_FEATURES + 1)
 Fit = Callable[[Any, Any], Any]
 
@@ -133,7 +135,8 @@ def compare_and_scale(folder: Path) -> None:
 
 
 def larger_than_memory(folder: Path, memory: float) -> None:
-    """Fit and predict a folder that is larger than the memory of a worker."""
+    """Fit and predict a folder that is larger than the memory of a worker, and try other boosters on it."""
+    test = Problem().partition(10**6, TEST_ROWS)
     for name, fit in {"Greedy Miser": fit_booster, "ASTC of 3 nodes": fit_small_astc}.items():
         with workers(2, memory) as client:
             frame = dd.read_parquet(folder)
@@ -147,6 +150,31 @@ def larger_than_memory(folder: Path, memory: float) -> None:
                 flush=True,
             )
             print_line(at_most(f"{name}: peak memory of a worker", peak, memory, "GiB"))
+            print(f"{name}: mean squared error of test rows {loss_of(model, test):.2f}", flush=True)
+    for name, other in {"LightGBM": lightgbm, "XGBoost": xgboost}.items():
+        with workers(2, memory) as client:
+            frame = dd.read_parquet(folder)
+            print(f"{name}, larger than memory: {outcome(other(client), frame, test)}", flush=True)
+
+
+def outcome(fit: Fit, frame: Any, test: pd.DataFrame) -> str:
+    """Return the time and the test loss of a fit, or how it failed.
+
+    It runs in a thread, because trainers may wait for ever for a worker that was stopped for its use of memory.
+    """
+    found: list[str] = []
+
+    def run() -> None:
+        try:
+            seconds, model = timed(fit, frame.drop(columns="y"), frame["y"])
+            found.append(f"fit {seconds:.1f} s, mean squared error of test rows {loss_of(model, test):.2f}")
+        except Exception as error:
+            found.append(f"{type(error).__name__}: {error}".splitlines()[0])
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    return found[0] if found else f"no end after {PATIENCE} s"
 
 
 def rows_of(folder: Path, client: Client) -> tuple[Any, Any]:

@@ -21,6 +21,25 @@ def test_links_point_to_files_that_exist(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+ANCHOR = re.compile(r"\]\(([^)#\s]*)#([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,4} (.+)$", flags=re.MULTILINE)
+
+
+def anchors(page):
+    """Return the anchors of the headings of a page: lower case, words joined by hyphens, without other signs."""
+    titles = HEADING.findall(
+        re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    )
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@every_page
+def test_links_to_headings_point_to_headings_that_exist(page):
+    links = [link for link in ANCHOR.findall(page.read_text(encoding="utf-8")) if "://" not in link[0]]
+    targets = [((page.parent / path) if path else page, anchor) for path, anchor in links]
+    assert [(to.name, anchor) for to, anchor in targets if to.suffix == ".md" and anchor not in anchors(to)] == []
+
+
 def test_index_links_to_every_page():
     index = ROOT / "docs" / "index.md"
     pages = {page.name for page in PAGES if page.parent == index.parent and page != index}

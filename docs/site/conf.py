@@ -45,7 +45,8 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = "thrifty"
-html_static_path = ["style.css"]
+html_static_path = ["style.css", "scroll.js"]
+html_js_files = ["scroll.js"]
 html_css_files = ["style.css"]
 html_copy_source = False
 html_show_sphinx = False

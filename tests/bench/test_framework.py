@@ -1,5 +1,6 @@
 """The framework of the suite: keys, the file of results, the runner, verdicts and the page."""
 
+import os
 from functools import partial
 
 import pytest
@@ -97,11 +98,52 @@ def test_full_results_count_where_both_are_there():
     assert [each.values["score"] for each in results.of("part", full=False)] == [1]
 
 
-def test_a_line_that_is_no_result_is_refused(tmp_path):
+@pytest.mark.parametrize("line", [b'{"name": "part"}\n', b"hello\n", b"\xff\n", b"[]\n"])
+def test_a_line_that_is_no_result_is_refused(tmp_path, line):
     path = tmp_path / "results.jsonl"
-    path.write_text('{"name": "part"}\n')
+    path.write_bytes(line)
     with pytest.raises(ValueError, match=r"results.jsonl, line 1: this is not a result"):
         Results(path)
+
+
+def test_a_line_that_was_not_written_to_its_end_is_computed_again(tmp_path):
+    path = tmp_path / "results.jsonl"
+    runs = [run(name, partial(double, 3)) for name in "abc"]
+    compute(runs, Results(path))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40])
+    found = Results(path)
+    assert [key.setting for key in (runs[k].key for k in range(3)) if key in found] == ["a", "b"]
+    compute(runs, found)
+    assert [each.values for each in Results(path).of("part")] == [{"double": 6}] * 3
+    assert len(path.read_bytes().splitlines()) == 3
+
+
+def test_fields_of_other_versions_are_left_out():
+    line = Result(Key("part", 0, "a"), {"score": 1}).to_line()
+    assert Result.from_line(line.replace('"error"', '"gpu": "none", "error"')).values == {"score": 1}
+
+
+def end_process():
+    os._exit(3)
+
+
+def test_a_run_that_ends_its_process_is_recorded_and_the_others_are_computed(tmp_path):
+    results = Results(tmp_path / "results.jsonl")
+    deadly = run("deadly", end_process)
+    compute(
+        [run("a", partial(double, 1)), deadly, *(run(f"{k}", partial(double, k)) for k in range(3))], results, jobs=2
+    )
+    assert len(results) == 5
+    assert "ended its process" in results[deadly.key].error
+    assert len(results.of("part")) == 4
+
+
+def test_reasons_are_told_once(tmp_path, capsys):
+    results = Results()
+    compute([run(f"{k}", partial(raise_error, DatasetNotFoundError("no data"))) for k in range(3)], results)
+    assert capsys.readouterr().err.count("no data") == 1
+    assert {why: len(keys) for why, keys in results.reasons().items()} == {"left out: no data": 3}
 
 
 def test_a_verdict_has_one_of_four_outcomes():

@@ -3,6 +3,8 @@
 import pytest
 
 from thrifty.bench.__main__ import main
+from thrifty.bench.results import Result
+from thrifty.bench.runs import Key
 
 
 def test_the_list_names_every_part(capsys):
@@ -38,6 +40,27 @@ def test_a_report_of_an_empty_file_computes_nothing(tmp_path, capsys):
     assert main(["--only", "heart", "--report", "--results", str(empty), "--html", str(html)]) == 0
     assert "race: not run" in capsys.readouterr().out
     assert html.exists()
+
+
+def test_results_of_another_version_are_one_line(tmp_path, capsys):
+    path = tmp_path / "old.jsonl"
+    values = {"points": [{"spend": 1.0, "score": 0.5, "held_out": [1.0, 0.5]}], "floor": 0.5, "total": 2.0}
+    path.write_text(Result(Key("heart", 0, "lightgbm-full"), values).to_line() + "\n")
+    assert main(["--only", "heart", "--report", "--results", str(path)]) == 2
+    assert "old.jsonl has results of another version of the suite: 'n_test' is missing." in capsys.readouterr().err
+
+
+def test_a_summary_needs_results(tmp_path, capsys):
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+    arguments = ["--only", "heart", "--report", "--results", str(empty), "--summary", str(tmp_path / "s.json")]
+    assert main(arguments) == 2
+    assert "--summary needs results, but" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_computed(capsys):
+    assert main(["--only", "heart", "--results", "/proc/results.jsonl"]) == 2
+    assert "--results is /proc/results.jsonl, which cannot be written" in capsys.readouterr().err
 
 
 def test_the_command_is_part_of_the_command_line(thrifty, refused):

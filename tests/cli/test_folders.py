@@ -292,15 +292,18 @@ def test_a_fit_on_workers_searches_a_sample_and_fits_all_rows(thrifty, models, r
     assert "needs a folder" in thrifty("fit", "mixed.csv", "--target", "sick", "--scheduler", address).err
 
 
-def test_a_fit_on_workers_with_groups_and_weights_of_classes(thrifty, models, rows, address):
+def test_a_fit_on_workers_with_groups_weights_of_classes_and_error_costs(thrifty, models, rows, address):
     for path in rows.glob("*.parquet"):
         table = pq.read_table(path)
         patient = np.arange(len(table)) // 2 + 100 * int(path.stem[-2:])
         pq.write_table(table.append_column("patient", pa.array(patient)), path)
-    done = thrifty(*fit(address, "--method", "l1", "--group", "patient", "--class-weight", "balanced", "--drop", "id"))
+    Path("errors.csv").write_text("true,predicted,cost\nyes,no,80\nno,yes,20\n")
+    options = ("--class-weight", "balanced", "--error-costs", "errors.csv")
+    done = thrifty(*fit(address, "--method", "l1", "--group", "patient", "--drop", "id", *options))
     assert done.code == 0, done
     model = package.load("fit.thrifty")
     assert model.class_weight == "balanced"
+    assert model.error_costs_.of(["yes", "no"], ["no", "yes"]).tolist() == [80.0, 20.0]
     assert "patient" not in model.feature_names_in_
 
 

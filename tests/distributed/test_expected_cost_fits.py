@@ -10,6 +10,7 @@ from sklearn.base import clone
 from distributed import wait
 from thrifty import AndOrClassifier, CronusRegressor, CSCCClassifier, CSTCClassifier, CSTCRegressor, load, save
 from thrifty.distributed import Partitions
+from thrifty.models.expected_cost import structure
 
 COSTS = [1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0, 2.0, 1.0]
 MODELS = {
@@ -107,5 +108,17 @@ def test_what_is_not_fitted_on_workers_says_what_is(client):
     X = da.ones((10, 2), chunks=(5, 2))
     with pytest.raises(TypeError, match=r"AndOrClassifier: X is a Dask collection.*CSCCClassifier"):
         AndOrClassifier().fit(X, X[:, 0])
-    with pytest.raises(ValueError, match=r'CSTCRegressor: structure is "grow".*Pass structure="full" or "prune"'):
+    with pytest.raises(ValueError, match=r"CSTCRegressor: early_stopping or structure needs validation rows"):
         CSTCRegressor(structure="grow").fit(X, X[:, 0])
+
+
+def test_a_tree_grows_as_in_memory(client, table, monkeypatch):
+    monkeypatch.setattr(structure, "MAX_ROWS", 1500)  # so that nodes are added on a sample of the rows
+    X, y, _ = table
+    validation = X[2500:], y[2500:]
+    model = CSTCRegressor(costs=COSTS, structure="grow", max_depth=2, cost_weight=1e-4, max_iter=1)
+    parts = da.from_array(X[:2500], chunks=(900, 9)), da.from_array(y[:2500], chunks=900)
+    fitted = clone(model).fit(*parts, validation=validation)
+    model.fit(X[:2500], y[:2500], validation=validation)
+    assert fitted.tree_.n_nodes > 1
+    same_model(fitted, model, X)

@@ -75,6 +75,14 @@ def test_small_results_beside_blocks_need_no_task(home, monkeypatch):
     assert (total, count) == (pytest.approx(2 / 3 * expected.sum()), N_BLOCKS)
 
 
+def test_sums_over_blocks_without_weak_references_need_no_task(client, monkeypatch):
+    futures = client.map(float, range(3), pure=False)
+    wait(futures)
+    home = Partitions.of(client, futures)
+    refuse_tasks(monkeypatch)
+    assert home.sum(scaled, 2.0) == 6.0
+
+
 def test_workers_keep_results_as_long_as_they_are_wanted(home):
     doubled = home.map_small(scaled, 2.0)
     tripled = doubled.map_small(scaled, 3.0)

@@ -5,26 +5,12 @@ import pytest
 
 from kernels.purchase_policies import CATEGORICAL, CODES, N_COLUMNS, random_policy, random_trees
 from reference import adaptive as reference
-from thrifty.kernels.adaptive import (
-    ERROR_COSTS,
-    EVERYTHING,
-    LOG_LOSS,
-    NODE,
-    NOTHING,
-    SQUARED_LOSS,
-    UNAFFORDABLE,
-    add_leaves,
-    gains_of_groups,
-    groups_above_nodes,
-    leaf_means,
-    loss_of,
-    losses_of,
-    mask_codes,
-    simulate_rows,
-    step_numbers,
-    subtract_steps,
-)
-from thrifty.kernels.adaptive_rows import run_rows
+from thrifty.kernels.adaptive.fitting import leaf_means, mask_codes, step_numbers, subtract_steps
+from thrifty.kernels.adaptive.forests import add_leaves, groups_above_nodes
+from thrifty.kernels.adaptive.losses import ERROR_COSTS, LOG_LOSS, SQUARED_LOSS, loss_of, losses_of
+from thrifty.kernels.adaptive.rows import run_rows
+from thrifty.kernels.adaptive.simulation import gains_of_groups, simulate_rows
+from thrifty.kernels.adaptive.structures import EVERYTHING, NODE, NOTHING, UNAFFORDABLE
 from thrifty.kernels.tree_rows import Leaves
 from thrifty.models.adaptive.policy import packed
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from kernels.purchase_policies import random_policy
-from thrifty.kernels.adaptive import borrowing
-from thrifty.kernels.adaptive_memory import as_memory, policy_in, state_in, stops_in
+from thrifty.kernels.adaptive.memory import as_memory, policy_in, state_in, stops_in
+from thrifty.kernels.adaptive.structures import borrowing
 
 
 @borrowing()

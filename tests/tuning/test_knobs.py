@@ -48,3 +48,4 @@ def test_settings_that_differ_in_the_knob_only_are_on_one_curve():
     assert curve_of("astc", {"node_budget": [1.0]}) != curve_of("astc", {"node_budget": [1.0, 2.0]})
     assert curve_of("a", {"cost_weight": 1.0, "n": 3}) != curve_of("a", {"cost_weight": 1.0, "n": 10})
     assert curve_of("a", {"cost_weight": 1.0}) != curve_of("b", {"cost_weight": 1.0})
+    assert curve_of("a", {"cost_weight": 1.0}) == curve_of("a", {"mean_spend": 40.0})

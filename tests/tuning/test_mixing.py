@@ -114,6 +114,9 @@ def test_without_a_gain_nothing_is_mixed():
     pair = best_pair(pd.DataFrame(points), 4.0)
     assert (pair.dear, round(pair.share, 3)) == (2, 0.375)
     assert best_pair(pd.DataFrame(points), 10.0) is None
+    calibrated = {**line, "method": "thrifty", "parameters": {"mean_spend": 4.0}, "spend": 4.0, "spend_bound": 4.0}
+    assert best_pair(pd.DataFrame([*points, {**calibrated, "score": 0.9}]), 4.0) is None  # better than any mixture
+    assert best_pair(pd.DataFrame([*points, {**calibrated, "score": 0.5}]), 4.0) == pair  # no part of a mixture
 
 
 def test_the_frontier_rises_as_far_as_a_mixture_is_better_than_the_point():

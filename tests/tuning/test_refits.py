@@ -3,12 +3,22 @@
 import numpy as np
 import pytest
 
-from thrifty import ASTCClassifier, CostWeightedL1Classifier, ThriftyClassifier, TruncatedClassifier
+from thrifty import (
+    ASTCClassifier,
+    BudgetSearchCV,
+    CostWeightedL1Classifier,
+    ThriftyClassifier,
+    TruncatedClassifier,
+    load,
+    read_manifest,
+    save,
+)
 from thrifty.datasets import load_heart
 from thrifty.models.rows import Rows
 from thrifty.models.tables.preparation import learned_encoder
 from thrifty.tuning.problem import Problem, Task
 from thrifty.tuning.refits import Refits
+from thrifty.tuning.stored_search import StoredSearch
 from thrifty.tuning.sweep import Sweep
 
 HEART = load_heart()
@@ -41,6 +51,22 @@ def test_the_knob_is_moved_until_the_spend_is_within_the_budget(problem, estimat
     assert refits.notes[0].startswith(f"on all rows it spends {spent:.4g}, so {knob} was set to ")
     assert getattr(refits.estimator(0, fitted), knob, fitted.setting["cap"] if knob == "cap" else None) is not None
     assert fitted.setting[knob] != setting[knob]
+
+
+def test_a_search_uses_a_budget_that_pays_for_the_best_column_on_some_rows_only(tmp_path):
+    """With one cost weight, the models of some folds buy that column for many rows, and those of others for none."""
+    random = np.random.default_rng(2)
+    X = random.normal(size=(300, 3))
+    y = random.random(300) < 1 / (1 + np.exp(-2.5 * X[:, 0] - X[:, 1]))
+    search = BudgetSearchCV(["thrifty"], budget=12, costs=[40, 1, 1]).fit(X, y)
+    assert search.promise_.parameters.keys() == {"mean_spend"}
+    assert 6 < search.spend(X).mean() <= search.promise_.spend_bound <= 12
+    save(search, tmp_path / "m.thrifty")
+    manifest = read_manifest(tmp_path / "m.thrifty")
+    stored = StoredSearch.of(load(tmp_path / "m.thrifty"), manifest.frontier, manifest.anchors)
+    again = stored.at_budget(Rows(X, y), 12)
+    assert again.promise_ == search.promise_
+    assert again.best_estimator_.spend(X).mean() == search.spend(X).mean()
 
 
 def test_a_model_that_the_budget_allows_is_not_changed(problem):

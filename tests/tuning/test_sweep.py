@@ -1,5 +1,7 @@
 """Sweeps: many settings from few fits give the same models as one fit per setting."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,29 @@ def test_cost_weights_of_the_adaptive_model_are_points_of_one_fit(problem):
         alone = ThriftyClassifier(costs=HEART.costs, **light, **each.setting).fit(HEART.X, HEART.y)
         np.testing.assert_array_equal(each.model.acquire(HEART.X).score, alone.acquire(HEART.X).score)
         assert each.model.get_params()["cost_weight"] == each.setting["cost_weight"]
+
+
+def test_a_mean_spend_is_a_cost_weight_of_the_same_fit(problem):
+    settings = ({"cost_weight": 1e-3}, {"mean_spend": 60.0}, {"mean_spend": 20.0})
+    light = {"n_estimators": 10, "n_rounds": 0, "random_state": 0}
+    for chosen in (settings, settings[1:]):
+        (batch,) = Sweep("thrifty", ThriftyClassifier(**light), chosen).batches()
+        fitted = batch.fit(problem)
+        assert len({id(each.model.policy_) for each in fitted}) == 1
+        for each, target in zip(fitted[-2:], (60.0, 20.0), strict=True):
+            assert 0.8 * target < each.acquire(problem.rows, None).spend.mean() <= target
+            assert each.setting == {"cost_weight": each.model.cost_weight}  # parameters of the method
+            assert batch.unfitted(each.setting).cost_weight == each.model.cost_weight
+    capped = batch.fit(replace(problem, cap=30.0))[0]
+    assert 20.0 < capped.acquire(problem.rows, 30.0).spend.mean() <= 30.0
+
+
+def test_the_sweep_of_the_adaptive_model_has_mean_spends_near_the_budget(problem):
+    method = METHODS["thrifty"]
+    settings = method.sweep(method.estimator(Task.BINARY), replace(problem, budget=40.0))
+    assert [each["mean_spend"] for each in settings if "mean_spend" in each] == [38.0, 34.0, 30.0, 24.0]
+    useless = method.sweep(method.estimator(Task.BINARY), replace(problem, budget=1e6))
+    assert not [each for each in useless if "mean_spend" in each]
 
 
 def test_the_sweep_of_the_adaptive_model_goes_from_nothing_to_almost_everything(problem):

@@ -81,10 +81,29 @@ def bench(options: Options) -> None:
     chosen = parts(options.only, full=options.full)
     results = Results(options.results)
     if not options.report:
+        _writable(results)
         runs = [run for part in chosen for run in part.runs(options.full)]
         runs.sort(key=lambda run: run.key.seed)  # so that an early end leaves as many whole seeds as possible
         limits = {"limit": options.limit, "seconds": options.seconds}
         compute(runs, results, jobs=options.jobs, again=options.again, **limits)
+    try:
+        _report(chosen, results, options)
+    except KeyError as missing:
+        raise ValueError(
+            f"{options.results} has results of another version of the suite: {missing} is missing. "
+            "Name another file with --results, or compute them with --again."
+        ) from missing
+
+
+def _writable(results: Results) -> None:
+    """Make the file of results before anything is computed."""
+    try:
+        results.open()
+    except OSError as error:
+        raise ValueError(f"--results is {results.path}, which cannot be written: {error.strerror}.") from error
+
+
+def _report(chosen: Sequence[Part], results: Results, options: Options) -> None:
     console = Console()
     print_report(chosen, results, console)
     _say(console, f"{len(results)} results: {options.results}")
@@ -92,6 +111,8 @@ def bench(options: Options) -> None:
         write_page(options.html, chosen, results)
         _say(console, f"Report: {options.html}")
     if options.summary is not None:
+        if not len(results):
+            raise ValueError(f"--summary needs results, but {options.results} has none.")
         checked = check.computed(options.jobs, options.limit)
         write_summary(options.summary, summary_of(chosen, results, checked))
         _say(console, f"Summary: {options.summary}")

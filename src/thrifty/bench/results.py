@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +42,15 @@ class Result:
         >>> Result.from_line(line).values
         {'accuracy': 0.75}
         """
-        fields = asdict(self)
-        return json.dumps({**fields.pop("key")._asdict(), **fields})
+        found = asdict(self)
+        return json.dumps({**found.pop("key")._asdict(), **found})
 
     @classmethod
     def from_line(cls, line: str) -> "Result":
-        """Return the result of a line."""
-        fields = json.loads(line)
-        key = Key(**{name: fields.pop(name) for name in Key._fields})
-        return cls(key, **fields)
+        """Return the result of a line; fields that other versions add are left out."""
+        found = json.loads(line)
+        key = Key(**{name: found.pop(name) for name in Key._fields})
+        return cls(key, **{each.name: found[each.name] for each in fields(cls) if each.name in found})
 
 
 class Results:
@@ -67,9 +67,13 @@ class Results:
         self.path = None if path is None else Path(path)
         self.left_out: dict[Key, str] = {}
         self._by_key: dict[Key, Result] = {}
+        self._unfinished: int | None = None  # where a line begins that was not written to its end
         if self.path is not None and self.path.exists():
-            for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), start=1):
+            content = self.path.read_bytes()
+            end = content.rfind(b"\n") + 1
+            for number, line in enumerate(content[:end].splitlines(), start=1):
                 self._keep(_read(line, f"{self.path}, line {number}"))
+            self._unfinished = end if content[end:] else None
 
     def __contains__(self, key: object) -> bool:
         return key in self._by_key
@@ -87,9 +91,22 @@ class Results:
         """Add a result, also to the file."""
         self._keep(result)
         if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.open()
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(result.to_line() + "\n")
+
+    def open(self) -> None:
+        """Make the file if it does not exist, and remove a line that was not written to its end.
+
+        The run of such a line counts as missing, and a later call computes it again.
+        """
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            if self._unfinished is not None:
+                file.truncate(self._unfinished)
+        self._unfinished = None
 
     def of(self, name: str, setting: str | None = None, *, full: bool | None = None) -> list[Result]:
         """Return the results of a problem or reproduction that have values, in the order of seeds and settings.
@@ -101,13 +118,20 @@ class Results:
             full = any(result.key.full for result in found)
         return [each for each in found if each.key.full == full and setting in (None, each.key.setting)]
 
+    def reasons(self) -> dict[str, list[Key]]:
+        """Return why runs are left out: each reason once, with its runs."""
+        found: dict[str, list[Key]] = {}
+        for key, why in self.left_out.items():
+            found.setdefault(why, []).append(key)
+        return found
+
     def _keep(self, result: Result) -> None:
         self._by_key[result.key] = result
 
 
-def _read(line: str, place: str) -> Result:
+def _read(line: bytes, place: str) -> Result:
     try:
-        return Result.from_line(line)
+        return Result.from_line(line.decode())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{place}: this is not a result of thrifty bench. Remove the line, or name another file with --results."

@@ -6,13 +6,15 @@ from math import inf
 from time import perf_counter, process_time, time
 
 from joblib import Parallel, delayed
+from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky.process_executor import BrokenProcessPool
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
 from thrifty.bench.machine import machine, versions
 from thrifty.bench.results import Result, Results
-from thrifty.bench.runs import LeftOutError, Run
+from thrifty.bench.runs import Key, LeftOutError, Run
 from thrifty.bench.time_limit import LIMIT, OutOfTimeError, cpu_limit
 from thrifty.exceptions import DatasetNotFoundError
 from thrifty.kernels.threads import on_one_thread
@@ -52,12 +54,13 @@ def compute(
     with _progress() as progress:
         task = progress.add_task("", total=len(missing))
         for result, left_out in _measured(missing, limit, jobs, end):
+            is_new = left_out not in results.left_out.values()
             if left_out:
                 results.left_out[result.key] = left_out
             else:
                 results.append(result)
             progress.update(task, advance=1, description=_name(result))
-            if what := left_out or result.error:
+            if what := result.error or (left_out if is_new else ""):
                 progress.console.print(f"{_name(result)}: {what}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -88,17 +91,47 @@ def _is_done(run: Run, results: Results) -> bool:
 
 
 def _measured(runs: list[Run], limit: float, jobs: int, end: float) -> Iterator[tuple[Result, str]]:
+    """Yield what `measured` returns for each run that starts before the end.
+
+    If a run ends its process, for example because there is too little memory, all processes are started anew. The runs
+    that may have done it are repeated alone.
+    """
+    pending = {run.key: run for run in runs}
+    while pending:
+        try:
+            for key, found in _computed(list(pending.values()), limit, jobs, end):
+                del pending[key]
+                if found is not None:
+                    yield found
+        except BrokenProcessPool:
+            for key in list(pending)[:jobs]:
+                if (found := _alone(pending.pop(key), limit, end)) is not None:
+                    yield found
+
+
+Found = tuple[Result, str] | None
+
+
+def _computed(runs: list[Run], limit: float, jobs: int, end: float) -> Iterator[tuple[Key, Found]]:
     if jobs == 1:
-        found = (_in_time(run, limit, end) for run in runs)
-    else:
-        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        found = parallel(delayed(_in_time)(run, limit, end) for run in runs)
-    return (each for each in found if each is not None)
+        return (_in_time(run, limit, end) for run in runs)
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    return parallel(delayed(_in_time)(run, limit, end) for run in runs)
 
 
-def _in_time(run: Run, limit: float, end: float) -> tuple[Result, str] | None:
+def _alone(run: Run, limit: float, end: float) -> Found:
+    """Return what is found in a process that computes nothing else."""
+    try:
+        with ProcessPoolExecutor(max_workers=1) as executor:
+            return executor.submit(_in_time, run, limit, end).result()[1]
+    except BrokenProcessPool:
+        error = "the run ended its process; perhaps there is too little memory"
+        return Result(run.key, {}, error=error, settings=dict(run.settings), versions=versions(), machine=machine()), ""
+
+
+def _in_time(run: Run, limit: float, end: float) -> tuple[Key, Found]:
     """Return what `measured` returns, or None after the end."""
-    return None if time() > end else measured(run, limit)
+    return run.key, None if time() > end else measured(run, limit)
 
 
 def _name(result: Result) -> str:

@@ -107,9 +107,14 @@ def run_search(
 
     kinds = kinds_from(numeric or [], category or [])
     if (where := scheduler_of(data, scheduler)) != NONE:
-        refuse_unsupported(error_costs=error_costs, strict=strict)
+        refuse_unsupported(strict=strict)
         roles: dict[str, Any] = {"target": target, "qid": qid, "group": group, "drop": drop or [], "kinds": kinds}
-        terms: dict[str, Any] = {"costs": costs, "task": task, "class_weight": class_weight}
+        terms: dict[str, Any] = {
+            "costs": costs,
+            "task": task,
+            "error_costs": error_costs,
+            "class_weight": class_weight,
+        }
         return search_on_cluster(data, where, methods, **roles, **terms, **options)
     from thrifty.cli.column_notes import settled
     from thrifty.cli.price_list import read_prices

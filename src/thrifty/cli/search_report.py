@@ -12,6 +12,7 @@ from thrifty.cli.worth import note_sentences, worth_sentences
 from thrifty.costs.amounts import amount
 from thrifty.metrics.curves import score_name
 from thrifty.metrics.scoring import TOTAL_COST
+from thrifty.tuning.mixing import is_mixture
 
 
 @dataclass(frozen=True)
@@ -159,9 +160,21 @@ def settings_text(value: Any) -> str:
 
     >>> settings_text({"max_depth": 2, "node_budget": [4.0, 12.3456]})
     'max_depth 2, node_budget 4 12.35'
+    >>> settings_text({"cheap__cost_weight": 0.07, "dear__delta": 0.5, "dear_cap": 210.0, "share": 0.22})
+    'share 0.22, cheap (cost_weight 0.07), dear (delta 0.5, cap 210)'
     """
+    if isinstance(value, Mapping) and is_mixture(value):
+        named = {part: _part(value, part) for part in ("cheap", "dear")}
+        parts = [f"{part} ({settings_text(settings)})" for part, settings in named.items() if settings]
+        return ", ".join([f"share {settings_text(value['share'])}", *parts])
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {settings_text(each)}" for name, each in value.items())
     if isinstance(value, list | tuple):
         return " ".join(map(settings_text, value))
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _part(mixture: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """Return the settings of one of the two models of a mixture."""
+    own = {name.removeprefix(part): each for name, each in mixture.items() if name.startswith(f"{part}_")}
+    return {name.lstrip("_"): each for name, each in own.items()}

@@ -50,11 +50,12 @@ class ErrorCosts(ABC):
 
         Parameters
         ----------
-        given : ErrorCosts, array-like, DataFrame, dict or float
+        given : ErrorCosts, array-like, DataFrame, dict, float, or path-like
             For classes: a matrix with a row for each true class and a column for each answer, in the order of
             `classes`; a DataFrame whose index and columns are the classes, in any order; or
             ``{(true, answer): cost}``, where pairs that are not listed cost 0. For numbers: a cost for each squared
-            unit of error, which ``{"squared": cost}`` says too, or ``{"absolute": cost}`` for each unit of error.
+            unit of error, which ``{"squared": cost}`` says too, or ``{"absolute": cost}`` for each unit of error. For
+            both, the path of a CSV file, as `from_file` takes it.
         classes : array-like of shape (n_classes,), optional
             The classes, sorted. None if numbers are predicted.
         owner : str, default="ErrorCosts"
@@ -64,6 +65,8 @@ class ErrorCosts(ABC):
         -------
         ErrorCosts
         """
+        if isinstance(given, os.PathLike):
+            return ErrorCosts.from_file(given, classes)
         if classes is None:
             return NumberErrorCosts.parse(given, owner)
         return ClassErrorCosts.parse(given, np.asarray(classes), owner)

@@ -13,6 +13,7 @@ same in every run.
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, count, groupby
+from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
@@ -20,7 +21,7 @@ import dask
 import numpy as np
 from dask.utils import funcname
 
-from distributed import Client, Future
+from distributed import Client, Future, wait
 from thrifty.distributed.holders import Call, Holders, called_on_one_thread
 from thrifty.distributed.plans import Part, missing, origin_of, plan_of, task_of
 from thrifty.models.homes import Block, Home, Work, added, argument_of
@@ -28,6 +29,7 @@ from thrifty.models.homes import Block, Home, Work, added, argument_of
 FAN_IN = 8  # results that are added together
 FEW = 2  # results of tasks that the client adds, because one more task would take longer
 _numbers = count()  # of plans
+LONGEST_PAUSE = 30  # seconds for which larger blocks wait for workers that are paused
 MOST = 64  # results of a sum that the client receives; tasks add larger numbers of them on the workers
 
 
@@ -45,6 +47,7 @@ class Partitions(Home[Block]):
 
     def __init__(self, holders: Holders, *parts: Sequence[Part]):
         self._holders, self._client, self._parts = holders, holders.client, parts
+        self._known: dict[Work, list[Any]] = {}
 
     @classmethod
     def of(cls, client: Client, futures: list[Future]) -> "Partitions[Any]":
@@ -76,8 +79,14 @@ class Partitions(Home[Block]):
 
     def collect(self, work: Work, *arguments: Any) -> list[Any]:
         """Return ``work(block, *arguments)`` of each block."""
+        if not arguments and work in self._known:
+            return self._known[work]
         results = self._ask(work, [[k] for k in range(self.n_blocks)], arguments)
         return self._gathered(self._start(work, arguments)) if results is None else results
+
+    def remember(self, work: Work, results: list[Any]) -> None:
+        """Let `collect` return these results of a function, because reading all blocks again would take long."""
+        self._known[work] = results
 
     def map(self, work: Work, *arguments: Any) -> "Partitions[Any]":
         """Return the home of ``work(block, *arguments)``."""
@@ -91,6 +100,11 @@ class Partitions(Home[Block]):
             [self._holders.planned(number, work, parts, those) for parts, those in self._calls(arguments)],
         )
 
+    def replaced_by(self, work: Work, *arguments: Any) -> "Partitions[Any]":
+        """Return the home of ``work(block, *arguments)``, and forget these blocks."""
+        home, self._parts = self.map(work, *arguments), ()
+        return home
+
     def beside(self, other: Home[Any]) -> "Partitions[Any]":
         """Return the home of both blocks."""
         assert isinstance(other, Partitions)
@@ -102,6 +116,8 @@ class Partitions(Home[Block]):
         slots = [worker for worker, n in sorted(self._client.nthreads().items()) for _ in range(n)]
         if len(slots) >= self.n_blocks:
             return self
+        wait(parts)
+        self._wait_for_paused_workers()
         middles = np.cumsum(sizes) - np.asarray(sizes) / 2
         group_of = np.minimum(middles * len(slots) // max(sum(sizes), 1), len(slots) - 1)
         futures: list[Future] = []
@@ -115,6 +131,15 @@ class Partitions(Home[Block]):
             futures.append(self._client.submit(join, *blocks, workers=[worker], allow_other_workers=True, pure=False))
             places.append((worker,))
         return Partitions(Holders(self._client, places), futures)
+
+    def _wait_for_paused_workers(self) -> None:
+        """Wait until no worker is paused for its use of memory, because their blocks would all go to the others."""
+        deadline = monotonic() + LONGEST_PAUSE
+        while monotonic() < deadline:
+            workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
+            if not any(each["status"] == "paused" for each in workers):
+                return
+            sleep(0.1)
 
     def _ask(self, work: Work, groups: list[list[int]], arguments: tuple[Any, ...]) -> list[Any] | None:
         """Return the sum over each group of blocks, without tasks, or None."""

@@ -163,7 +163,13 @@ _beside: dict[int, dict[str, Any]] = {}  # results of plans, for each block in t
 
 
 def kept_beside(block: Any) -> dict[str, Any]:
-    """Return the results that are kept beside a block; they go when the block goes."""
+    """Return the results that are kept beside a block; they go when the block goes.
+
+    Nothing is kept beside blocks without weak references, such as tuples.
+    """
     if id(block) not in _beside:
-        weakref.finalize(block, _beside.pop, id(block), None).atexit = False
+        try:
+            weakref.finalize(block, _beside.pop, id(block), None).atexit = False
+        except TypeError:
+            return {}
     return _beside.setdefault(id(block), {})

@@ -25,9 +25,10 @@ from thrifty.distributed.collections import (
 )
 from thrifty.distributed.partitions import Partitions
 from thrifty.models.magnitudes import refuse_extreme
-from thrifty.models.rows import Rows, checked_queries
+from thrifty.models.rows import Rows, checked_queries, distinct_queries, largest_target
 from thrifty.models.training_record import Training, fingerprint
 
+NUMBERS = "biuf"  # kinds of dtypes
 ROWS_IN_CACHE = 256  # that are copied together
 
 FITTED = (
@@ -84,16 +85,24 @@ def located(estimator: Any, X: Any, y: Any, sample_weight: Any = None, qid: Any 
     estimator.n_features_in_ = schema.n_features
     estimator._resolve_costs()
     client = _client(owner)
-    checked = delayed(_checked_rows, pure=False)
-    futures = client.compute([checked(schema, *each) for each in zip(*parts, strict=True)])
-    _refuse_failed(futures, owner)
-    rows: Partitions[Rows] = Partitions.of(client, futures)
-    lengths, smallest, largest, weight, prints = zip(*rows.collect(_described), strict=True)
+    checked, described = delayed(_checked_rows, pure=False), delayed(_described, pure=False)
+    blocks = [checked(schema, *each) for each in zip(*parts, strict=True)]
+    futures = client.compute([*blocks, *map(described, blocks)])  # each block is described while it is in memory
+    _refuse_failed(futures[: len(blocks)], owner)
+    descriptions = client.gather(futures[len(blocks) :])
+    rows: Partitions[Rows] = Partitions.of(client, futures[: len(blocks)])
+    lengths, smallest, largest, weight, prints, targets = zip(*descriptions, strict=True)
     if not (n_rows := sum(lengths)):
         raise ValueError(f"{owner}: X has no rows of positive weight. Pass at least one row.")
     refuse_extreme(np.array(largest), "sample_weight", owner, "Multiply all weights by a constant.")
     estimator.training_ = Training.now(n_rows, sha256("".join(prints).encode()).hexdigest())
-    return rows if min(smallest) >= 1 else rows.map(_reweighted, n_rows / sum(weight))
+    weighted = rows if min(smallest) >= 1 else rows.map(_reweighted, n_rows / sum(weight))
+    weighted.remember(len, list(lengths))
+    if qid is None:
+        weighted.remember(distinct_queries, [np.zeros(0, dtype=int)] * len(lengths))
+    if None not in targets:
+        weighted.remember(largest_target, list(targets))
+    return weighted
 
 
 def _client(owner: str) -> Client:
@@ -225,11 +234,14 @@ def _numbers(X: Any, schema: _Schema) -> Any:
     return rows
 
 
-def _described(rows: Rows) -> tuple[int, float, float, float, str]:
-    """Return the number of rows, the smallest and the largest weight, the sum of the weights, and a fingerprint."""
+def _described(rows: Rows) -> tuple[int, float, float, float, str, float | None]:
+    """Return the number of rows, the smallest, the largest and the sum of the weights, a fingerprint, and the largest
+    absolute target; None if targets are not numbers.
+    """
     weight = rows.weight
     ends = float(weight.min(initial=np.inf)), float(weight.max(initial=0.0))
-    return len(rows), *ends, float(weight.sum()), fingerprint(rows.X, rows.y)
+    target = largest_target(rows) if rows.y.dtype.kind in NUMBERS else None
+    return len(rows), *ends, float(weight.sum()), fingerprint(rows.X, rows.y), target
 
 
 def _reweighted(rows: Rows, factor: float) -> Rows:

@@ -7,6 +7,7 @@ blocks calls them where the blocks are:
     home.collect(work, *arguments)   what it returns for each block, in a list
     home.map(work, *arguments)       a home of what it returns; that stays beside the rows
     home.map_small(work, *arguments)  the same for results that are small compared with the blocks, and soon replaced
+    home.replaced_by(work, *arguments)  the same as map; the blocks themselves are not needed any more
     home.beside(other)               a home of pairs; work gets both: work(block, other_block, *arguments)
     home.in_larger_blocks(join, ..)  a home of fewer and larger blocks, because each call of a function takes time
 
@@ -86,6 +87,10 @@ class Home(ABC, Generic[Block]):
 
         So it does not pay off to tell a scheduler of them.
         """
+        return self.map(work, *arguments)
+
+    def replaced_by(self, work: Work, *arguments: Any) -> "Home[Any]":
+        """Return the same as `map`, and give the memory of these blocks back as soon as possible."""
         return self.map(work, *arguments)
 
     @abstractmethod

@@ -2,6 +2,7 @@
 
 candidates.py         what is tried: methods by name, estimators, grids
 methods.py            which methods serve a task, and the first settings of each
+calibration.py        the cost weight at which a fitted model spends a given amount
 knobs.py              the parameter that moves the spend of a method, and settings in between
 sweep.py              many settings from few fits
 problem.py            the task, and the rows as numbers
@@ -110,11 +111,12 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     kinds : dict or None, default=None
         ``{column: kind}`` with kind "number", "boolean", "date" or "category", for columns whose kind should not be
         inferred from their values; see `TableModel`.
-    error_costs : array-like, DataFrame, dict, float or ErrorCosts, default=None
+    error_costs : array-like, DataFrame, dict, float, ErrorCosts or path-like, default=None
         What mistakes cost, in the unit of `costs`; see `thrifty.costs.ErrorCosts`. For classes: a matrix by true class
         and answer, or ``{(true, answer): cost}``; for numbers: a cost for each squared unit of error, or
-        ``{"absolute": cost}``. Classifiers then answer with the class of the smallest expected cost, and the default
-        scoring is ``"total_cost"``: a case costs what is acquired for it, and its error. A budget is not needed.
+        ``{"absolute": cost}``; for both, the path of a CSV file. Classifiers then answer with the class of the smallest
+        expected cost, and the default scoring is ``"total_cost"``: a case costs what is acquired for it, and its error.
+        A budget is not needed.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as scikit-learn has them. They are multiplied into the sample weights of the fits, and
         do not count in scores and spends.

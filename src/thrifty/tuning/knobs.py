@@ -6,10 +6,14 @@ from typing import Any
 
 Setting = dict[str, Any]
 
+# Not a parameter of a method: the cost weight at which the rows that were fitted spend this much on average.
+MEAN_SPEND = "mean_spend"
+
 # In the order of preference, and whether a larger value lets rows spend more (+1) or less (-1).
 KNOBS = {
     "node_budget": 1,
     "cost_weight": -1,
+    MEAN_SPEND: 1,
     "delta": -1,
     "tolerance": -1,
     "cap": 1,
@@ -17,6 +21,7 @@ KNOBS = {
     "s": 1,
     "share": 1,  # of a mixture
 }
+SAME_CURVE = {MEAN_SPEND: "cost_weight"}
 FREE = ("cap",)  # every fitted model can be run under another value
 STEP_FROM_ZERO = 10.0  # between 0 and a value lies this fraction of it
 
@@ -33,7 +38,11 @@ def knob_of(setting: Setting) -> str | None:
 def curve_of(method: str, setting: Setting) -> str:
     """Return the identity of the curve that a setting of a method lies on: all parameters except the knob."""
     knob = knob_of(setting)
-    fixed = [method, knob, *sorted((name, value) for name, value in setting.items() if name != knob)]
+    fixed = [
+        method,
+        SAME_CURVE.get(knob or "", knob),
+        *sorted((name, value) for name, value in setting.items() if name != knob),
+    ]
     return repr([*fixed, len(setting[knob]) if knob and isinstance(setting[knob], list) else 0])
 
 

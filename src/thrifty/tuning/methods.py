@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 import thrifty
-from thrifty.tuning.knobs import Setting
+from thrifty.tuning.knobs import MEAN_SPEND, Setting
 from thrifty.tuning.problem import Problem, Task
 
 
@@ -118,10 +118,16 @@ def spread_cost_weights(estimator: Any, problem: Problem) -> list[Setting]:
     """Return 90 cost weights, spaced geometrically from half the largest usual one to 10 times the smallest.
 
     One fit serves all of them. At larger ones hardly anything is bought, and smaller ones hardly change what is bought.
+    If there is a budget, mean spends near it are added, to which each fitted model is calibrated.
     """
     priced = clone(estimator).set_params(costs=problem.derived_costs)
     usual = priced.usual_cost_weights(problem.rows.X, problem.rows.y)
-    return [{"cost_weight": weight} for weight in np.geomspace(0.5 * usual[0], 10.0 * usual[-1], 90).tolist()]
+    settings: list[Setting] = [
+        {"cost_weight": weight} for weight in np.geomspace(0.5 * usual[0], 10.0 * usual[-1], 90).tolist()
+    ]
+    if problem.budget is not None and 0 < problem.budget < problem.max_spend:
+        settings += [{MEAN_SPEND: share * problem.budget} for share in SHARES_OF_BUDGET]
+    return settings
 
 
 def growing_node_budgets(estimator: Any, problem: Problem) -> list[Setting]:
@@ -206,6 +212,7 @@ def seconds_of_dynamic(n_columns: int, n_scores: int) -> float:
 SCOUT_ROWS = 1_000  # methods are first fitted on at most as many rows of a fold
 LEAST_ROWS = 200  # fewer rows are not worth a fit
 LONGEST_FIT = 20.0  # seconds for SCOUT_ROWS rows; methods that take longer are tried only if the user names them
+SHARES_OF_BUDGET = (0.95, 0.85, 0.75, 0.6)  # to which models are calibrated; the bound on the spend is above the mean
 FEW_ROUNDS = {"max_iter": 15}  # more rounds hardly change what is bought, and the search measures what they are worth
 
 METHODS: dict[str, Method] = {

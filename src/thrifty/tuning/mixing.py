@@ -7,7 +7,7 @@ all folds like any other candidate, because other scores, such as the area under
 and because the bound on its spend counts that the spends of rows differ more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 import thrifty
 from thrifty.tuning.choice import competes, smoothed_scores
-from thrifty.tuning.knobs import Setting
+from thrifty.tuning.knobs import MEAN_SPEND, Setting
 from thrifty.tuning.problem import Task
 from thrifty.tuning.sweep import Sweep
 
@@ -70,13 +70,16 @@ def best_pair(table: pd.DataFrame, budget: float, *, smooth: bool = True) -> Pai
     single = table[competes(table) & [not is_mixture(each) for each in table["parameters"]]]
     bound = single["spend_bound"].to_numpy()
     score = smoothed_scores(single) if smooth else single["score"].to_numpy(dtype=float)
+    best = score[bound <= budget].max(initial=-np.inf)
+    parts = np.array([MEAN_SPEND not in each for each in single["parameters"]], dtype=bool)  # others are for one budget
+    single, bound, score = single[parts], bound[parts], score[parts]
     within, beyond = np.flatnonzero(bound <= budget), np.flatnonzero(bound > budget)
     if not len(within) or not len(beyond):
         return None
     share = (budget - bound[within])[:, None] / (bound[beyond] - bound[within][:, None])
     value = score[within][:, None] * (1.0 - share) + score[beyond] * share
     i, j = np.unravel_index(np.argmax(value), value.shape)
-    if value[i, j] < score[within].max() + LEAST_GAIN:
+    if value[i, j] < best + LEAST_GAIN:
         return None
     return Pair(int(single.index[within[i]]), int(single.index[beyond[j]]), float(share[i, j]), float(value[i, j]))
 
@@ -104,7 +107,7 @@ def rise_at(table: pd.DataFrame, budget: float, point: int, *, smooth: bool = Tr
     return max(pair.score - float(scores[table.index.get_loc(point)]), 0.0)
 
 
-def is_mixture(setting: Setting) -> bool:
+def is_mixture(setting: Mapping[str, Any]) -> bool:
     """Tell whether a setting is that of a mixture."""
     return "share" in setting
 

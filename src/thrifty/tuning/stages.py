@@ -87,7 +87,7 @@ class Stages:
         """Return a function that shows the method at work, and the best point so far."""
 
         def show_both(name: str, seconds_left: float) -> None:
-            best = self.best()
+            best = self.best() or self._best_scouted()
             if best is not None:
                 spend, score = (best.trial.mean(each, best.k) for each in ("spend", "score"))
                 name += f"; best so far {best.trial.name}, {score:.3g} at {amount(spend, unit)}"
@@ -98,6 +98,12 @@ class Stages:
     def best(self) -> Point | None:
         """Return the point with the best score within the budget so far."""
         within = [point for point in self.survey.complete_points() if self.bound(point) <= self.limit]
+        return max(within, key=lambda point: point.trial.mean("score", point.k), default=None)
+
+    def _best_scouted(self) -> Point | None:
+        """Return the point with the best score of those that two folds show to spend at most the budget."""
+        scouted = [each for each in self.survey.points() if len(each.trial.measured) > 1 and not each.failed]
+        within = [each for each in scouted if each.trial.mean("spend", each.k) <= self.limit]
         return max(within, key=lambda point: point.trial.mean("score", point.k), default=None)
 
     def reserve(self) -> float:

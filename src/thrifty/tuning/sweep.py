@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 from time import perf_counter
 from typing import Any
@@ -18,7 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from thrifty.models.acquisition import Acquisition
 from thrifty.models.homes import is_collection
 from thrifty.models.rows import Rows
-from thrifty.tuning.knobs import Setting
+from thrifty.tuning.calibration import Calibration
+from thrifty.tuning.knobs import MEAN_SPEND, SAME_CURVE, Setting
 from thrifty.tuning.problem import Problem
 
 
@@ -62,7 +64,8 @@ class Sweep:
         How the frontier calls it.
     estimator : BudgetedEstimator
     settings : tuple of dict
-        Parameters of each point; ``cap`` is a limit under which the model is run.
+        Parameters of each point; ``cap`` is a limit under which the model is run, and ``mean_spend`` decides the cost
+        weight of a fitted model, see `thrifty.tuning.calibration`.
     max_rows : int or None
         The largest number of rows to fit in a fold; None means all.
     is_slow : bool
@@ -89,12 +92,13 @@ class Sweep:
         if not hasattr(self.estimator, "path") or not self.settings:
             return None
         stops_early = self.estimator.get_params().get("early_stopping")
-        swept = [name for name in ("n_estimators", "cost_weight") if all(name in each for each in self.settings)]
+        on_paths = [{SAME_CURVE.get(name, name) for name in each} for each in self.settings]
+        swept = [name for name in ("n_estimators", "cost_weight") if all(name in each for each in on_paths)]
         return next((name for name in swept if not (stops_early and name == "n_estimators")), None)
 
     def batches(self) -> list["Sweep"]:
         """Divide the sweep into parts that need one fit or one path each, in order."""
-        shared = ("cap", self._path_parameter)  # settings that differ only in these share a fit
+        shared = ("cap", self._path_parameter, *SAME_CURVE)  # settings that differ only in these share a fit
         fixed = [repr(sorted((k, v) for k, v in s.items() if k not in shared)) for s in self.settings]
         order = sorted(range(len(fixed)), key=lambda k: fixed.index(fixed[k]))
         groups = groupby(order, key=fixed.__getitem__)
@@ -115,12 +119,15 @@ class Sweep:
             failed = f"{type(error).__name__}: {error}"
             return [Fitted(setting, None, 0.0, failed) for setting in self.settings]
         seconds = (perf_counter() - start) / len(models)
-        return [Fitted(setting, model, seconds) for setting, model in zip(self.settings, models, strict=True)]
+        return [
+            Fitted(_resolved(setting, model), model, seconds)
+            for setting, model in zip(self.settings, models, strict=True)
+        ]
 
     def _models(self, problem: Problem) -> Iterator[Any]:
         rows = problem.rows
         swept = None if is_collection(rows.X) else self._path_parameter
-        fixed = {name: value for name, value in self.settings[0].items() if name not in (swept, "cap")}
+        fixed = {name: value for name, value in self.settings[0].items() if name not in (swept, "cap", MEAN_SPEND)}
         estimator = problem.prepared(clone(self.estimator).set_params(**fixed))
         data = (rows.X, rows.y, problem.fit_weight)
         if swept == "n_estimators":
@@ -129,11 +136,33 @@ class Sweep:
             for n in rounds:
                 yield copy(prefixes[min(n, len(prefixes)) - 1]).set_params(n_estimators=n)
         elif swept == "cost_weight":
-            weights = [setting["cost_weight"] for setting in self.settings]
-            by_weight = {m.cost_weight: m for m in estimator.path(*data, cost_weights=set(weights), qid=rows.qid)}
-            yield from (by_weight[weight] for weight in weights)
+            yield from self._along_the_path(estimator, problem)
         elif swept == "share":
             mixture = estimator.fit(*data, qid=rows.qid)
             yield from (mixture.at_share(setting["share"]) for setting in self.settings)
         else:
             yield from [estimator.fit(*data, qid=rows.qid)] * len(self.settings)
+
+    def _along_the_path(self, estimator: Any, problem: Problem) -> Iterator[Any]:
+        """Yield the models of one path; those with a mean spend are calibrated on the rows that were fitted."""
+        rows = problem.rows
+        weights = {setting["cost_weight"] for setting in self.settings if "cost_weight" in setting} or {1.0}
+        path = estimator.path(rows.X, rows.y, problem.fit_weight, cost_weights=weights, qid=rows.qid)
+        by_weight = {model.cost_weight: model for model in path}
+        calibration = cache(lambda: Calibration(path[0], rows, problem.cap, _largest_weight(path[0], rows)))
+        for setting in self.settings:
+            if MEAN_SPEND in setting:
+                yield calibration().at(setting[MEAN_SPEND])
+            else:
+                yield by_weight[setting["cost_weight"]]
+
+
+def _largest_weight(model: Any, rows: Rows) -> float:
+    return float(model.usual_cost_weights(rows.X, rows.y).max())
+
+
+def _resolved(setting: Setting, model: Any) -> Setting:
+    """Return a setting in parameters of the method: the cost weight that was found in place of a mean spend."""
+    if MEAN_SPEND not in setting:
+        return setting
+    return {name: each for name, each in setting.items() if name != MEAN_SPEND} | {"cost_weight": model.cost_weight}

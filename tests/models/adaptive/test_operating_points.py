@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from reference.adaptive import spend_bound
-from thrifty.kernels.adaptive import EVERYTHING
+from thrifty.kernels.adaptive.structures import EVERYTHING
 from thrifty.models.adaptive.operating_points import BATCH_SHARE, OperatingCurve
 from thrifty.models.adaptive.policy import position_among
 from thrifty.models.adaptive.stopping import Stopped

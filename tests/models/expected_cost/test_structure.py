@@ -78,7 +78,8 @@ def test_growing_stops_when_no_node_raises_the_score(posed, max_depth):
     assert reached > score(alone, initial_parameters(alone)) or topology.n_nodes == 1
     for node, side in np.argwhere(np.column_stack([topology.upper, topology.lower]) == -1):
         if topology.depth[node] + 1 < max_depth:
-            assert score(*_with_child(tree, parameters, node, (UPPER, LOWER)[side])) <= reached
+            larger, candidate = _with_child(tree, parameters, node, (UPPER, LOWER)[side])
+            assert score(objective.with_topology(larger), candidate) <= reached
 
 
 def test_a_useless_subtree_is_pruned_and_never_grown():

@@ -110,12 +110,10 @@ def _section(part: Part, results: Results) -> str:
 
 def _missing(results: Results) -> str:
     """Return what was left out: each reason once, with the names of the runs."""
-    reasons: dict[str, list[str]] = {}
-    for key, why in results.left_out.items():
-        reasons.setdefault(why, []).append(f"{key.name} {key.setting}")
+    reasons = {why: {f"{key.name} {key.setting}" for key in keys} for why, keys in results.reasons().items()}
     if not reasons:
         return "<p>Nothing was left out.</p>"
-    lines = [f"<li>{escape(why)} ({escape(', '.join(sorted(set(runs))))})</li>" for why, runs in reasons.items()]
+    lines = [f"<li>{escape(why)} ({escape(', '.join(sorted(runs)))})</li>" for why, runs in reasons.items()]
     return f"<ul>{''.join(lines)}</ul>"
 
 

@@ -21,14 +21,21 @@ def print_report(parts: Sequence[Part], results: Results, console: Console) -> N
     if ranking is not None and any(part.is_problem for part in parts):
         _print("Mean ranks", ("contender", "mean", *ranking.problems), rank_rows(ranking), console)
     print_verdicts(parts, results, console)
-    for key, why in results.left_out.items():
+    for why, keys in results.reasons().items():
+        names = ", ".join(sorted({f"{key.name} {key.setting}" for key in keys}))
+        console.print(f"{why} ({len(keys)} runs: {names})", markup=False, highlight=False, soft_wrap=True)
+    versions = sorted({each.versions["thrifty"] for each in results if "thrifty" in each.versions})
+    if len(versions) > 1:
         console.print(
-            f"{key.name}, seed {key.seed}, {key.setting}: {why}", markup=False, highlight=False, soft_wrap=True
-        )
+            f"The results are of {len(versions)} versions of the package: {', '.join(versions)}. "
+            "With --again all of them are computed by this one.",
+            markup=False, highlight=False, soft_wrap=True,
+        )  # fmt: skip
 
 
 def _print(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:
     table = Table(*header, title=title, title_justify="left")
+    table.columns[0].no_wrap = True  # names stay whole on narrow terminals
     for row in rows:
         table.add_row(*row)
     console.print(table)

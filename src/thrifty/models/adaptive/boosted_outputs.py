@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from thrifty.kernels.adaptive import step_numbers
+from thrifty.kernels.adaptive.fitting import step_numbers
 from thrifty.kernels.softmax import class_losses, softmax_along, step_classes
 from thrifty.kernels.threads import over_rows
 from thrifty.models.adaptive.boosting import Plan

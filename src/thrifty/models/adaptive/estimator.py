@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from thrifty.kernels.adaptive_rows import run_rows
+from thrifty.kernels.adaptive.rows import run_rows
 from thrifty.kernels.threads import over_rows
 from thrifty.models.adaptive.boosting import Plan
 from thrifty.models.adaptive.learning import Learner, Settings

@@ -7,7 +7,7 @@ are added one by one, each time the one with the largest mean decrease of the lo
 
 import numpy as np
 
-from thrifty.kernels.adaptive import Policy
+from thrifty.kernels.adaptive.structures import Policy
 from thrifty.models.adaptive.gains import gains_of_states
 from thrifty.models.adaptive.training_rows import TrainingRows
 

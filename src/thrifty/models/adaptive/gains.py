@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.adaptive import Policy, add_leaves, gains_of_groups
+from thrifty.kernels.adaptive.forests import add_leaves
+from thrifty.kernels.adaptive.simulation import gains_of_groups
+from thrifty.kernels.adaptive.structures import Policy
 from thrifty.kernels.threads import in_threads, over_rows
 from thrifty.models.adaptive.boosted_outputs import Numbers
 from thrifty.models.adaptive.boosting import Boosted, Plan, boost, constant_tree

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.adaptive import Policy
+from thrifty.kernels.adaptive.structures import Policy
 from thrifty.models.adaptive.boosting import Plan
 from thrifty.models.adaptive.forward_order import forward_order
 from thrifty.models.adaptive.gains import Gains, fit_gains, no_gains, restricted

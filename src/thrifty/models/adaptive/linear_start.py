@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from thrifty.kernels.adaptive import LIMIT
+from thrifty.kernels.adaptive.knowledge import LIMIT
 from thrifty.models.adaptive.training_rows import TrainingRows
 
 STRENGTH = 0.2  # C of the logistic regression: the weight of one row against half the squared coefficients

@@ -7,7 +7,7 @@ spends.
 
 import numpy as np
 
-from thrifty.kernels.adaptive import NOTHING, Policy
+from thrifty.kernels.adaptive.structures import NOTHING, Policy
 from thrifty.models.adaptive.simulation import Walks, walk
 from thrifty.models.adaptive.training_rows import TrainingRows
 

@@ -7,18 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thrifty.kernels.adaptive import (
-    EVERYTHING,
-    NODE,
-    NOTHING,
-    PackedForest,
-    Policy,
-    Stops,
-    add_leaves,
-    groups_above_nodes,
-    start_row,
-)
-from thrifty.kernels.adaptive_memory import as_memory, place_in
+from thrifty.kernels.adaptive.forests import add_leaves, groups_above_nodes
+from thrifty.kernels.adaptive.memory import as_memory, place_in
+from thrifty.kernels.adaptive.simulation import start_row
+from thrifty.kernels.adaptive.structures import EVERYTHING, NODE, NOTHING, PackedForest, Policy, Stops
 from thrifty.models.factors import Factors
 from thrifty.models.forests.forest import Forest
 from thrifty.models.rebuilt import Rebuilt
@@ -102,7 +94,7 @@ class RowStart(NamedTuple):
     Attributes
     ----------
     memory : ndarray of uint8
-        The state, in a block of memory; see `thrifty.kernels.adaptive_memory`.
+        The state, in a block of memory; see `thrifty.kernels.adaptive.memory`.
     n_planned : int
         How many groups are planned.
     plan, scores : slice

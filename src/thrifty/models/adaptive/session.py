@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from thrifty.costs.amounts import amount
-from thrifty.kernels.adaptive import NOTHING, UNAFFORDABLE
-from thrifty.kernels.adaptive_rows import go_on
+from thrifty.kernels.adaptive.rows import go_on
+from thrifty.kernels.adaptive.structures import NOTHING, UNAFFORDABLE
 from thrifty.models.adaptive.policy import PurchasePolicy, StoppingRule
 from thrifty.models.session import Acquire, Feature, Session, Stop
 

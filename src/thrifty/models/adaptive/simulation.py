@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thrifty.kernels.adaptive import NOTHING, Policy, simulate_rows
+from thrifty.kernels.adaptive.simulation import simulate_rows
+from thrifty.kernels.adaptive.structures import NOTHING, Policy
 from thrifty.kernels.threads import over_rows
 from thrifty.models.adaptive.training_rows import TrainingRows
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thrifty.kernels.adaptive import NOTHING, Policy
+from thrifty.kernels.adaptive.structures import NOTHING, Policy
 from thrifty.models.adaptive.predictor import MaskedCopies
 from thrifty.models.adaptive.simulation import walk
 from thrifty.models.adaptive.training_rows import TrainingRows

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from thrifty.kernels.adaptive import ERROR_COSTS, LOG_LOSS, SQUARED_LOSS, losses_of, mask_codes
+from thrifty.kernels.adaptive.fitting import mask_codes
+from thrifty.kernels.adaptive.losses import ERROR_COSTS, LOG_LOSS, SQUARED_LOSS, losses_of
 from thrifty.kernels.histograms import MISSING
 from thrifty.kernels.threads import over_rows
 from thrifty.models.adaptive.boosted_outputs import ClassScores, OneScore

@@ -110,7 +110,7 @@ def code_rows(estimator: Any, rows: Home[Rows], held_out: Rows | None = None) ->
     if isinstance(rows, Here):
         home: Home[CodedBlock] = rows.map(_coded_block, *coding, held_out)
     else:
-        home = rows.map(_coded_block, *coding, None).in_larger_blocks(_joined_blocks, n_train)
+        home = rows.replaced_by(_coded_block, *coding, None).in_larger_blocks(_joined_blocks, n_train)
         if held_out is not None:  # few rows, which stay here
             nobody = held_out.take(np.arange(0))
             home = Joined(home, Here(nobody).map(_coded_block, *coding, held_out))
@@ -150,7 +150,7 @@ def held_out_score(block: CodedBlock, scores: np.ndarray, scoring: Any) -> float
 
 def _refuse_other_categories(estimator: Any, rows: Home[Rows], held_out: Rows | None, categorical: np.ndarray) -> None:
     owner, ids = type(estimator).__name__, list(estimator._feature_ids())
-    found = rows.collect(_unusable_category, categorical)
+    found = rows.collect(_unusable_category, categorical) if categorical.any() else []
     for k, problem in enumerate(found):
         if problem is not None:
             column, value = problem

@@ -59,9 +59,7 @@ def refuse_solver_of_host(estimator: Any) -> None:
 def refuse_what_needs_all_rows(estimator: Any, validation: Any) -> None:
     """Raise ValueError if a setting of an estimator needs all rows in one process, but they are on workers."""
     advice = "Pass X and y as arrays: X.compute(), y.compute()."
-    if estimator.structure == "grow":
-        which, advice = 'structure is "grow"', 'Pass structure="full" or "prune", or X and y as arrays.'
-    elif estimator.solver != "joint":
+    if estimator.solver != "joint":
         which, advice = f"solver is {estimator.solver!r}", 'Pass solver="joint", or X and y as arrays.'
     elif estimator.device is not None:
         which, advice = f"device is {estimator.device!r}", "Leave device out, or pass X and y as arrays."

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from thrifty.models.expected_cost.initial_parameters import fit_as_leaves, initial_parameters
+from thrifty.models.expected_cost.initial_parameters import MAX_ROWS, fit_as_leaves, initial_parameters
 from thrifty.models.expected_cost.objective import Objective
 from thrifty.models.expected_cost.topology import LOWER, UPPER, Topology
 from thrifty.models.expected_cost.tree_parameters import Parameters
@@ -35,31 +35,40 @@ def pruned(objective: Objective, score: Score) -> tuple[Topology, Parameters]:
 
 
 def grown(objective: Objective, max_depth: int, score: Score) -> tuple[Topology, Parameters]:
-    """Add the node that raises the validation score most, until no node raises it (section 3.6.2)."""
+    """Add the node that raises the validation score most, until no node raises it (section 3.6.2).
+
+    New nodes get their initial parameters from a sample of the rows, as those of a full tree do.
+    """
     tree = objective.with_topology(Topology.full(1))
+    sample = tree.sample(MAX_ROWS)
     parameters = initial_parameters(tree)
     best = score(tree, parameters)
-    potential = {(0, side): _with_child(tree, parameters, 0, side) for side in (UPPER, LOWER) if max_depth > 1}
+    potential = {(0, side): _with_child(sample, parameters, 0, side) for side in (UPPER, LOWER) if max_depth > 1}
     while potential:
-        scores = {place: score(*candidate) for place, candidate in potential.items()}
+        scores = {
+            place: score(objective.with_topology(topology), candidate)
+            for place, (topology, candidate) in potential.items()
+        }
         place = max(scores, key=scores.__getitem__)
         if scores[place] <= best:
             break
         best = scores[place]
-        tree, parameters = potential[place]
-        potential = {other: _with_child(tree, parameters, *other) for other in potential if other != place}
-        new = tree.topology.n_nodes - 1
-        if tree.topology.depth[new] + 1 < max_depth:
-            potential |= {(new, side): _with_child(tree, parameters, new, side) for side in (UPPER, LOWER)}
-    return tree.topology, parameters
+        topology, parameters = potential[place]
+        sample = sample.with_topology(topology)
+        potential = {other: _with_child(sample, parameters, *other) for other in potential if other != place}
+        new = topology.n_nodes - 1
+        if topology.depth[new] + 1 < max_depth:
+            potential |= {(new, side): _with_child(sample, parameters, new, side) for side in (UPPER, LOWER)}
+    return sample.topology, parameters
 
 
-def _with_child(objective: Objective, parameters: Parameters, node: int, side: int) -> tuple[Objective, Parameters]:
+def _with_child(sample: Objective, parameters: Parameters, node: int, side: int) -> tuple[Topology, Parameters]:
     """Return the tree with a new child on one side of a node. The child is fitted with all other nodes fixed."""
-    topology = objective.topology
+    topology = sample.topology
     new = topology.n_nodes
     upper, lower = np.append(topology.upper, END), np.append(topology.lower, END)
     (upper if side == UPPER else lower)[node] = new
-    larger = objective.with_topology(Topology(upper, lower))
+    larger = Topology(upper, lower)
     extended = parameters.take(np.append(np.arange(new), 0))
-    return larger, fit_as_leaves(larger, extended, np.array([new]))
+    fitted = fit_as_leaves(sample.with_topology(larger), extended, np.array([new]))
+    return larger, fitted.on_grid() if sample.rounded else fitted

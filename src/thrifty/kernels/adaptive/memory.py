@@ -7,7 +7,7 @@ its first byte and behind its last one, and its length along three axes.
 
 import numpy as np
 
-from thrifty.kernels.adaptive import NODE, PackedForest, Policy, State, Stops, borrowing
+from thrifty.kernels.adaptive.structures import NODE, PackedForest, Policy, State, Stops, borrowing
 
 ALIGNMENT = 64  # bytes
 

@@ -1,18 +1,13 @@
 """Purchases of new rows: one step of a session, or all steps of many rows.
 
-Policies, stops and states are blocks of memory; see `thrifty.kernels.adaptive_memory`.
+Policies, stops and states are blocks of memory; see `thrifty.kernels.adaptive.memory`.
 """
 
-from thrifty.kernels.adaptive import (
-    NOTHING,
-    begin_again,
-    borrowing,
-    decide,
-    expect_gains,
-    pay_stage,
-    read_groups,
-)
-from thrifty.kernels.adaptive_memory import policy_in, state_in, stops_in
+from thrifty.kernels.adaptive.knowledge import begin_again, read_groups
+from thrifty.kernels.adaptive.memory import policy_in, state_in, stops_in
+from thrifty.kernels.adaptive.payments import pay_stage
+from thrifty.kernels.adaptive.purchases import decide, expect_gains
+from thrifty.kernels.adaptive.structures import NOTHING, borrowing
 
 
 @borrowing()
