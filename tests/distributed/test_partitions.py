@@ -1,5 +1,7 @@
 """Sums over blocks on workers: straight from the workers, or by tasks if that fails, with the same result."""
 
+from time import monotonic, sleep
+
 import numpy as np
 import pytest
 
@@ -135,6 +137,47 @@ def test_plans_become_tasks_if_workers_have_lost_results(home):
     home.sum(scaled, 1.0)
     plans_module._beside.clear()
     np.testing.assert_allclose(doubled.map_small(scaled, 3.0).sum(scaled, 4.0), home.sum(scaled, 24.0))
+
+
+def test_blocks_that_are_replaced_are_freed(client, home):
+    keys = {block.key for block in home._parts[0]}
+    doubled = home.replaced_by(scaled, 2.0)
+    doubled.sum(scaled, 1.0)
+    deadline = monotonic() + 10
+    while keys & held_by_workers(client) and monotonic() < deadline:
+        sleep(0.01)
+    assert not keys & held_by_workers(client)
+
+
+def held_by_workers(client):
+    return {key for held in client.has_what().values() for key in held}
+
+
+def test_results_that_are_known_are_not_computed_again(home, monkeypatch):
+    home.remember(used_threads, [7] * N_BLOCKS)
+    monkeypatch.setattr(Holders, "sums", lambda *arguments: pytest.fail("a worker was asked"))
+    assert home.collect(used_threads) == [7] * N_BLOCKS
+
+
+def test_larger_blocks_wait_for_workers_that_are_paused(home, monkeypatch):
+    states = ["paused", "paused", "running"]
+
+    def scheduler_info(n_workers):
+        return {"workers": {"one": {"status": "running"}, "other": {"status": states.pop(0)}}}
+
+    monkeypatch.setattr(home._client, "scheduler_info", scheduler_info)
+    larger = home.in_larger_blocks(joined, [5] * N_BLOCKS)
+    assert states == []
+    assert larger.n_blocks == 2
+    np.testing.assert_allclose(larger.sum(total), home.sum(total))
+
+
+def joined(*blocks):
+    return np.concatenate(blocks)
+
+
+def total(block):
+    return block.sum()
 
 
 def test_additions_have_the_same_order_wherever_blocks_are(home):

@@ -53,14 +53,17 @@ def test_the_knob_is_moved_until_the_spend_is_within_the_budget(problem, estimat
     assert fitted.setting[knob] != setting[knob]
 
 
-def test_a_search_uses_a_budget_that_pays_for_the_best_column_on_some_rows_only(tmp_path):
+def test_a_search_measures_models_that_buy_the_best_column_for_as_many_rows_as_the_budget_pays(tmp_path):
     """With one cost weight, the models of some folds buy that column for many rows, and those of others for none."""
     random = np.random.default_rng(2)
     X = random.normal(size=(300, 3))
     y = random.random(300) < 1 / (1 + np.exp(-2.5 * X[:, 0] - X[:, 1]))
     search = BudgetSearchCV(["thrifty"], budget=12, costs=[40, 1, 1]).fit(X, y)
-    assert search.promise_.parameters.keys() == {"mean_spend"}
-    assert 6 < search.spend(X).mean() <= search.promise_.spend_bound <= 12
+    calibrated = search.frontier_[["mean_spend" in each for each in search.frontier_["parameters"]]]
+    targets = [each["mean_spend"] for each in calibrated["parameters"]]
+    assert np.allclose(targets, [11.4, 10.2, 9.0, 7.2])
+    assert (np.abs(calibrated["spend"] / targets - 1.0) < 0.5).all()
+    assert search.spend(X).mean() <= search.promise_.spend_bound <= 12
     save(search, tmp_path / "m.thrifty")
     manifest = read_manifest(tmp_path / "m.thrifty")
     stored = StoredSearch.of(load(tmp_path / "m.thrifty"), manifest.frontier, manifest.anchors)

@@ -32,10 +32,10 @@ LEARNING: list[Setting] = [
     {"dropout": 0.3},
     {"width": 32},
     {"width": 128},
-    {"learning_rate": 0.003},
+    {"learning_rate": 0.001},
     {"width": 32, "dropout": 0.3},
     {"width": 128, "dropout": 0.3},
-    {"learning_rate": 0.003, "dropout": 0.3},
+    {"learning_rate": 0.001, "dropout": 0.3},
 ]
 
 

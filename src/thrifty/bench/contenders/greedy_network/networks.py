@@ -31,11 +31,12 @@ from thrifty.bench.contenders.greedy_network.purchases import Purchases
 from thrifty.bench.contenders.greedy_network.trace import Trace
 from thrifty.tuning.problem import Task
 
-WIDTH, DROPOUT, LEARNING_RATE = 64, 0.0, 1e-3
+WIDTH, DROPOUT, LEARNING_RATE = 64, 0.0, 3e-3
 TEMPERATURES = np.geomspace(0.5, 0.03, 4).tolist()
 LEAST_BATCH, MOST_BATCH = 128, 1024
 BATCHES = 16  # in an epoch
-STEPS, LEAST_EPOCHS = 600, 4  # of gradient descent on random sets, and at all temperatures together
+RANDOM_STEPS, OWN_STEPS = 3000, 480  # of gradient descent on random sets, and at all temperatures together
+LEAST_EPOCHS = 4
 CHECKS = 8  # of held-out rows, at each temperature
 MOST_PURCHASES = 20  # of a row in training
 HELD_OUT = 0.2
@@ -201,7 +202,7 @@ def _train_on_random_sets(networks: Networks, fitted: Data, held_out: Data, lear
     def check() -> float:
         return float(networks.losses(held_out, networks.purchases.known(paid)).mean())
 
-    _descend(networks, fitted, STEPS, step, check)
+    _descend(networks, fitted, RANDOM_STEPS, step, check)
 
 
 def _random_sets(networks: Networks, n_rows: int) -> torch.Tensor:
@@ -223,7 +224,7 @@ def _train_on_own_states(
         _follow(networks, batch, temperature)
         optimiser.step()
 
-    _descend(networks, fitted, STEPS // len(TEMPERATURES), step, lambda: _area(networks, held_out))
+    _descend(networks, fitted, OWN_STEPS // len(TEMPERATURES), step, lambda: _area(networks, held_out))
 
 
 def _follow(networks: Networks, batch: Data, temperature: float) -> None:
