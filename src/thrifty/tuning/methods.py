@@ -220,7 +220,6 @@ METHODS: dict[str, Method] = {
         _every_task("Thrifty"),
         spread_cost_weights,
         {"n_folds": 3, "n_rounds": 1, "learning_rate": 0.2},
-        is_slow=True,
         max_values=1_100_000,
         seconds=seconds_of_thrifty,
     ),

@@ -1,7 +1,7 @@
 """Points where they matter: new settings between the two points of a curve that bracket the budget.
 
 A curve is refined as long as its score still rises at the budget, and the largest bound within the budget is below
-`CLOSE` budgets.
+`CLOSE` budgets. Curves that can score as well as the best one at the budget are refined, the best ones first.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from thrifty.tuning.survey import Point, Survey
 from thrifty.tuning.sweep import Sweep
 
 CLOSE = 0.9
-MAX_CURVES, MAX_ROUNDS = 2, 6
+MAX_CURVES, MAX_ROUNDS = 3, 6
 FIRST_STEP = 3.0  # by which a knob is moved if all points of a curve are beyond the budget
 
 Bound = Callable[[Point], float]
@@ -41,16 +41,20 @@ def refine(survey: Survey, bound: Bound, budget: float, constant: np.ndarray, re
     for _ in range(MAX_ROUNDS):
         points = [point for point in survey.complete_points() if not point.trial.listed]
         found = curves(points, folds, budget, constant, survey.scoring != TOTAL_COST)
-        best = [c for c in found if c.value >= found[0].value - noise(found)][:MAX_CURVES]
+        least = found[0].value - noise(found) if found else 0.0
+        best = [curve for curve in found if curve.highest(bound, budget) >= least]
         proposed = [(curve, each) for curve in best if (each := _proposal(curve, bound, budget)) is not None]
-        added = [trial for curve, setting in proposed for trial in survey.add(_sweep(curve, setting))]
+        added = [trial for curve, setting in proposed[:MAX_CURVES] for trial in survey.add(_sweep(curve, setting))]
         if not added:
             return
         survey.measure(added, folds, reserve=reserve())
 
 
 def _sweep(curve: Curve, setting: Setting) -> Sweep:
-    return replace(curve.points[0].trial.batch, settings=(setting,))
+    """Return a new setting, and those that share its fit, such as fewer rounds of boosting."""
+    batch, knob = curve.points[0].trial.batch, knob_of(setting)
+    sharing = ({**each, knob: setting[knob]} for each in batch.settings) if knob else (setting,)
+    return replace(batch, settings=tuple({repr(each): each for each in sharing}.values()))
 
 
 def _proposal(curve: Curve, bound: Bound, budget: float) -> Setting | None:

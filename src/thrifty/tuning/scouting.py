@@ -8,12 +8,12 @@ difference of their means is
     se = sqrt(mean over curves of Var_k(v_curve,k - v_leader,k) / K)
 
 A method is kept if its best curve is less than `WITHIN` se below the leader, or if it is among the best third. The same
-holds for the curves of each method. A method whose fits take long is kept only if it is among the best third, and at
-least as good as all methods whose fits do not. Methods that gain much from more rows are given a margin if they will be
-fitted on more rows.
+holds for the curves of each method. A curve is also kept if its next point beyond the budget is that good. A method
+whose fits take long is kept only if it is among the best third, and at least as good as all methods whose fits do not.
+Methods that gain much from more rows are given a margin if they will be fitted on more rows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from thrifty.metrics.scoring import TOTAL_COST
 from thrifty.tuning.survey import Point, Survey, Trial
 
 WITHIN = 1.0  # standard errors
+NEAR = 3.0  # times the budget
 KEPT_SHARE = 1 / 3
 DIGITS = 10  # means of equal scores may differ by rounding; then the quicker method leads
 REFERENCES = ("l1", "static")  # other methods are compared with these in reports, so they are always measured
@@ -46,6 +47,15 @@ class Curve(NamedTuple):
     def value(self) -> float:
         """The mean score at the budget."""
         return float(self.values.mean().round(DIGITS))
+
+    def highest(self, spend: Callable[[Point], float], budget: float) -> float:
+        """Return what the curve can score at the budget if scores rise with the spend.
+
+        That is the score of the next point beyond the budget, if it is `NEAR`. The value of the curve is too low if its
+        points are far from each other, because it is a linear interpolation.
+        """
+        beyond = min((p for p in self.points if budget < spend(p) <= NEAR * budget), key=spend, default=None)
+        return self.value if beyond is None else max(self.value, beyond.trial.mean("score", beyond.k))
 
 
 def curves(
@@ -140,7 +150,7 @@ def _judged(
         return set(trials), {}
     margin = MARGIN * (found[0].value - float(constant[list(folds)].mean()))
     growing = [c.name for c in found if c.name in DATA_LOVING and _gets_more_rows(survey, c)]
-    kept = _kept(found, dict.fromkeys(growing, margin))
+    kept = _kept(found, dict.fromkeys(growing, margin), budget)
     needed = {point.trial for curve in kept for point in curve.points if _is_needed(point, curve, budget)}
     reasons = dict.fromkeys(trials, "every fold failed")
     for curve in reversed(found):  # the reason of the best curve of a trial is written last
@@ -159,7 +169,7 @@ def _gets_more_rows(survey: Survey, curve: Curve) -> bool:
     return trial.n_fitted != survey.rows_to_fit(trial)
 
 
-def _kept(found: Sequence[Curve], margins: Mapping[str, float]) -> list[Curve]:
+def _kept(found: Sequence[Curve], margins: Mapping[str, float], budget: float) -> list[Curve]:
     """Return the curves that are worth measuring further; `margins` are added to the values of some methods."""
     best = {curve.name: curve for curve in reversed(found)}  # the best curve of each method
     ranked = sorted(best.values(), key=lambda curve: -curve.value)
@@ -170,12 +180,21 @@ def _kept(found: Sequence[Curve], margins: Mapping[str, float]) -> list[Curve]:
     methods = {c.name for c in third if not c.is_slow or values[c.name] >= quick_leader}
     methods |= {c.name for c in ranked if c.name in REFERENCES}
     methods |= {c.name for c in ranked if values[c.name] >= (leader if c.is_slow else leader - error)}
-    return [c for c in found if c.name in methods and c.value >= best[c.name].value - error]
+
+    def is_kept(curve: Curve) -> bool:
+        is_good = curve.name in methods and curve.value >= best[curve.name].value - error
+        return is_good or (not curve.is_slow and curve.highest(_mean_spend, budget) >= leader - error)
+
+    return [curve for curve in found if is_kept(curve)]
+
+
+def _mean_spend(point: Point) -> float:
+    return point.trial.mean("spend", point.k)
 
 
 def _is_needed(point: Point, curve: Curve, budget: float) -> bool:
     """Tell whether a point may matter: not if it is beyond the budget, and a cheaper one is beyond it too."""
     if len(point.trial.batch.settings) > 1:  # its fit serves other points too
         return True
-    beyond = [each.trial.mean("spend", each.k) for each in curve.points]
-    return point.trial.mean("spend", point.k) <= min((each for each in beyond if each > budget), default=np.inf)
+    beyond = [spend for each in curve.points if (spend := _mean_spend(each)) > budget]
+    return _mean_spend(point) <= min(beyond, default=np.inf)
