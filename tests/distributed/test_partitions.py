@@ -211,6 +211,12 @@ def test_larger_blocks_wait_for_workers_that_are_paused(home, monkeypatch):
     np.testing.assert_allclose(larger.sum(total), home.sum(total))
 
 
+def test_larger_blocks_of_planned_results(home):
+    larger = home.map_small(scaled, 2.0).in_larger_blocks(joined, [5] * N_BLOCKS)
+    assert larger.n_blocks == 2
+    np.testing.assert_allclose(larger.sum(total), 2.0 * home.sum(total))
+
+
 def joined(*blocks):
     return np.concatenate(blocks)
 

@@ -97,6 +97,7 @@ class Holders:
         calls : list of Call
             What `work` takes for each block.
         """
+        self._new = [plan for plan in self._new if plan.worker is None and plan.task is None and plan.is_wanted]
         asked: dict[str, list[int]] = {}
         for g, blocks in enumerate(groups):
             holder = self.holder(*blocks)
@@ -112,7 +113,6 @@ class Holders:
         answers = self.client.sync(self._ask_all, list(asked), messages)
         for each in plans.values():
             each.are_carried_out()
-        self._new = [plan for plan in self._new if plan.worker is None and plan.is_wanted]
         if any(answer is None for answer in answers):
             return None
         pairs = (zip(those, answer, strict=True) for those, answer in zip(asked.values(), answers, strict=True))

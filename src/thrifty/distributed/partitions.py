@@ -112,11 +112,13 @@ class Partitions(Home[Block]):
 
     def in_larger_blocks(self, join: Work, sizes: Sequence[int]) -> "Partitions[Block]":
         """Return as many blocks as the workers have threads, or fewer, of about the same number of rows each."""
-        parts = self._origins
+        (parts,) = self._parts
         slots = [worker for worker, n in sorted(self._client.nthreads().items()) for _ in range(n)]
         if len(slots) >= self.n_blocks:
             return self
-        wait(parts)
+        self._tasks_of_plans([plan_of(part) for part in parts])
+        tasks = [task_of(part) for part in parts]
+        wait(tasks)
         self._wait_for_paused_workers()
         middles = np.cumsum(sizes) - np.asarray(sizes) / 2
         group_of = np.minimum(middles * len(slots) // max(sum(sizes), 1), len(slots) - 1)
@@ -127,7 +129,7 @@ class Partitions(Home[Block]):
             held = Counter(worker for k in members for worker in self._holders.places[k])
             worker = max(slots, key=lambda each: held[each])
             slots.remove(worker)
-            blocks = [parts[k] for k in members]
+            blocks = [tasks[k] for k in members]
             futures.append(self._client.submit(join, *blocks, workers=[worker], allow_other_workers=True, pure=False))
             places.append((worker,))
         return Partitions(Holders(self._client, places), futures)

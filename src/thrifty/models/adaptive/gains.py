@@ -23,7 +23,6 @@ from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.limits import Limits
 
 PLAN = Plan(40, 0.25, Limits(None, 15, 60.0, 20.0), max_features=0.7)
-NO_FOLD = -1
 SMALLEST_BLOCK = 32  # states of a thread
 MIN_Z = 1.0  # standard errors by which buying a group instead of the default has to be better
 
