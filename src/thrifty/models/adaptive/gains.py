@@ -18,7 +18,7 @@ from thrifty.models.adaptive.boosted_outputs import Numbers
 from thrifty.models.adaptive.boosting import Boosted, Plan, boost, constant_tree
 from thrifty.models.adaptive.policy import packed
 from thrifty.models.adaptive.simulation import n_described_of
-from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
+from thrifty.models.adaptive.training_rows import NO_FOLD, States, TrainingRows, bins_of_states
 from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.limits import Limits
 

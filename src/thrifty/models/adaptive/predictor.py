@@ -17,7 +17,7 @@ from thrifty.kernels.threads import in_threads
 from thrifty.models.adaptive.boosting import Boosted, Plan, boost
 from thrifty.models.adaptive.linear_start import LinearStart, fit_start, standardisation, start_scores
 from thrifty.models.adaptive.policy import MaskedPredictor
-from thrifty.models.adaptive.training_rows import TrainingRows
+from thrifty.models.adaptive.training_rows import NO_FOLD, TrainingRows
 from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.binning import Codes
 
@@ -141,7 +141,7 @@ def _trials(job: Job) -> list[Job]:
 
 
 def _better(rows: TrainingRows, trials: list[FittedPhase]) -> FittedPhase:
-    """Return the better start of boosting: from a constant, or from a linear model."""
+    """Return the better start of boosting, from a constant or from a linear model; a single trial is returned as is."""
     constant, linear = trials[0], trials[-1]
     advantage = LEAST_ADVANTAGE if len(rows) >= FEW_ROWS else -LEAST_ADVANTAGE
     return linear if linear.loss < (1.0 - advantage) * constant.loss else constant
