@@ -132,6 +132,45 @@ def test_plans_become_tasks_if_workers_do_not_answer(home, monkeypatch, is_carri
     np.testing.assert_allclose(doubled.sum(scaled, 12.0), expected)
 
 
+@pytest.mark.parametrize("is_carried_out", [False, True])
+def test_workers_forget_results_that_tasks_give(home, monkeypatch, is_carried_out):
+    """Also if some workers have answered a request that others have not."""
+    doubled = home.map_small(scaled, 2.0)
+    if is_carried_out:
+        home.sum(scaled, 1.0)
+    ask = Holders._ask
+
+    async def no_answer_of_the_first(self, holder, message):
+        answer = await ask(self, holder, message)
+        return None if holder == self.places[0][0] else answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Holders, "_ask", no_answer_of_the_first)
+        doubled.sum(scaled, 1.0)
+    assert all(part.plan.task is not None for part in doubled._parts[0])
+    assert n_kept(doubled) == N_BLOCKS
+    home.sum(scaled, 1.0)
+    assert n_kept(doubled) == 0
+    np.testing.assert_array_equal(doubled.sum(scaled, 1.0), home.sum(scaled, 2.0))
+
+
+def test_workers_forget_results_even_if_a_function_fails(home):
+    doubled = home.map_small(scaled, 2.0)
+    home.sum(scaled, 1.0)
+    keys = {part.plan.key for part in doubled._parts[0]}
+    del doubled
+    with pytest.raises(ZeroDivisionError):
+        home.sum(failing)
+    assert not any(keys & kept.keys() for kept in plans_module._beside.values())
+
+
+def test_results_of_plans_lie_beside_those_of_tasks(home, monkeypatch):
+    doubled, tripled = home.map(scaled, 2.0), home.map_small(scaled, 3.0)
+    monkeypatch.setattr(Holders, "sums", lambda *arguments: None)
+    total, count = doubled.beside(tripled).sum(scaled_beside, 1.0)
+    assert (total, count) == (pytest.approx(5 * home.sum(scaled, 1.0).sum()), N_BLOCKS)
+
+
 def test_plans_become_tasks_if_workers_have_lost_results(home):
     doubled = home.map_small(scaled, 2.0)
     home.sum(scaled, 1.0)
@@ -170,6 +209,12 @@ def test_larger_blocks_wait_for_workers_that_are_paused(home, monkeypatch):
     assert states == []
     assert larger.n_blocks == 2
     np.testing.assert_allclose(larger.sum(total), home.sum(total))
+
+
+def test_larger_blocks_of_planned_results(home):
+    larger = home.map_small(scaled, 2.0).in_larger_blocks(joined, [5] * N_BLOCKS)
+    assert larger.n_blocks == 2
+    np.testing.assert_allclose(larger.sum(total), 2.0 * home.sum(total))
 
 
 def joined(*blocks):

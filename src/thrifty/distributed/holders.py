@@ -97,6 +97,7 @@ class Holders:
         calls : list of Call
             What `work` takes for each block.
         """
+        self._new = [plan for plan in self._new if plan.worker is None and plan.task is None and plan.is_wanted]
         asked: dict[str, list[int]] = {}
         for g, blocks in enumerate(groups):
             holder = self.holder(*blocks)
@@ -110,11 +111,10 @@ class Holders:
         ]
         self._dropped = [plan for plan in self._dropped if plan.worker is not None]
         answers = self.client.sync(self._ask_all, list(asked), messages)
-        if any(answer is None for answer in answers):
-            return None
         for each in plans.values():
             each.are_carried_out()
-        self._new = [plan for plan in self._new if plan.worker is None and plan.is_wanted]
+        if any(answer is None for answer in answers):
+            return None
         pairs = (zip(those, answer, strict=True) for those, answer in zip(asked.values(), answers, strict=True))
         found = dict(chain.from_iterable(pairs))
         return [found[g] for g in range(len(groups))]
@@ -164,7 +164,10 @@ class _Plans:
         )
 
     def are_carried_out(self) -> None:
-        """Remember what the worker keeps now."""
+        """Remember what the worker keeps now; if it did not answer, it may keep some of it.
+
+        If a result is missing later, tasks compute it.
+        """
         for plan in self._carried_out:
             plan.worker = self._worker if plan.is_wanted else None
 
@@ -180,21 +183,28 @@ async def _answer(work: Work, groups: list[list[Request]], dask_worker: Worker) 
     """
     requests, on_disk = list(chain.from_iterable(groups)), getattr(dask_worker.data, "slow", ())
     if any(key in on_disk for request in requests for key in request.from_tasks):
-        for request in requests:
-            block = request.from_tasks[0]
-            if block in dask_worker.data and block not in on_disk:
-                request.drop(dask_worker.data[block])
+        _drop_all(dask_worker, requests)
         return None
     free_threads = asyncio.Semaphore(dask_worker.state.nthreads)
     calls = [_called(dask_worker, free_threads, work, request) for request in requests]
     try:
         results = iter(await asyncio.gather(*calls))
     except Exception:  # a task will fail in the same way, and the client gets its error
+        _drop_all(dask_worker, requests)
         return None
     of_groups = [[next(results) for _ in group] for group in groups]
     sums = [each[0] if len(each) == 1 else added(each) for each in of_groups]
     dask_worker.transfer_outgoing_bytes_total += sizeof(sums)
     return sums
+
+
+def _drop_all(worker: Worker, requests: list[Request]) -> None:
+    """Forget the results that are not wanted any more; those beside blocks that are on disk are gone already."""
+    on_disk = getattr(worker.data, "slow", ())
+    for request in requests:
+        block = request.from_tasks[0]
+        if block in worker.data and block not in on_disk:
+            request.drop(worker.data[block])
 
 
 async def _called(worker: Worker, free_threads: asyncio.Semaphore, work: Work, request: Request) -> Any:

@@ -28,9 +28,9 @@ from thrifty.models.homes import Block, Home, Work, added, argument_of
 
 FAN_IN = 8  # results that are added together
 FEW = 2  # results of tasks that the client adds, because one more task would take longer
-_numbers = count()  # of plans
-LONGEST_PAUSE = 30  # seconds for which larger blocks wait for workers that are paused
 MOST = 64  # results of a sum that the client receives; tasks add larger numbers of them on the workers
+LONGEST_PAUSE = 30  # seconds for which larger blocks wait for workers that are paused
+_numbers = count()  # of plans
 
 
 class Partitions(Home[Block]):
@@ -101,7 +101,7 @@ class Partitions(Home[Block]):
         )
 
     def replaced_by(self, work: Work, *arguments: Any) -> "Partitions[Any]":
-        """Return the home of ``work(block, *arguments)``, and forget these blocks."""
+        """Return the home of ``work(block, *arguments)``, and forget these blocks: this home is not used again."""
         home, self._parts = self.map(work, *arguments), ()
         return home
 
@@ -112,11 +112,13 @@ class Partitions(Home[Block]):
 
     def in_larger_blocks(self, join: Work, sizes: Sequence[int]) -> "Partitions[Block]":
         """Return as many blocks as the workers have threads, or fewer, of about the same number of rows each."""
-        parts = self._origins
+        (parts,) = self._parts
         slots = [worker for worker, n in sorted(self._client.nthreads().items()) for _ in range(n)]
         if len(slots) >= self.n_blocks:
             return self
-        wait(parts)
+        self._tasks_of_plans([plan_of(part) for part in parts])
+        tasks = [task_of(part) for part in parts]
+        wait(tasks)
         self._wait_for_paused_workers()
         middles = np.cumsum(sizes) - np.asarray(sizes) / 2
         group_of = np.minimum(middles * len(slots) // max(sum(sizes), 1), len(slots) - 1)
@@ -127,7 +129,7 @@ class Partitions(Home[Block]):
             held = Counter(worker for k in members for worker in self._holders.places[k])
             worker = max(slots, key=lambda each: held[each])
             slots.remove(worker)
-            blocks = [parts[k] for k in members]
+            blocks = [tasks[k] for k in members]
             futures.append(self._client.submit(join, *blocks, workers=[worker], allow_other_workers=True, pure=False))
             places.append((worker,))
         return Partitions(Holders(self._client, places), futures)
@@ -184,9 +186,12 @@ class Partitions(Home[Block]):
     def _tasks(
         self, work: Work, keys: list[str], origins: list[Future], calls: Sequence[tuple[list[Future], Sequence[Any]]]
     ) -> list[Future]:
-        """Start tasks with one message to the scheduler, on the workers that hold the blocks they lie beside."""
-        block_of = {block.key: k for k, block in enumerate(self._origins)}
-        holders = [self._holders.holder(block_of[origin.key]) for origin in origins]
+        """Start tasks with one message to the scheduler, on the workers that hold the blocks they lie beside.
+
+        If something lies beside other blocks than these, the scheduler chooses its worker.
+        """
+        holder_of = {block.key: self._holders.holder(k) for k, block in enumerate(self._origins)}
+        holders = [holder_of.get(origin.key) for origin in origins]
         workers = {key: [holder] if holder else [] for key, holder in zip(keys, holders, strict=True)}
         lists = zip(*[[work, *inputs, *those] for inputs, those in calls], strict=True)
         with dask.annotate(workers=workers.__getitem__, allow_other_workers=True):

@@ -57,7 +57,7 @@ class Plan:
 
     def becomes(self, task: Future) -> None:
         """Take the result from a task, and forget what it follows from."""
-        self.task, self.inputs, self.arguments, self.worker = task, (), (), None
+        self.task, self.inputs, self.arguments = task, (), ()
 
 
 class Planned:

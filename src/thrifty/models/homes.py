@@ -3,13 +3,13 @@
 Rows are divided into blocks. A trainer never loops over rows. It passes functions of a block, and the home of the
 blocks calls them where the blocks are:
 
-    home.sum(work, *arguments)       the sum over blocks of what work(block, *arguments) returns
-    home.collect(work, *arguments)   what it returns for each block, in a list
-    home.map(work, *arguments)       a home of what it returns; that stays beside the rows
-    home.map_small(work, *arguments)  the same for results that are small compared with the blocks, and soon replaced
-    home.replaced_by(work, *arguments)  the same as map; the blocks themselves are not needed any more
-    home.beside(other)               a home of pairs; work gets both: work(block, other_block, *arguments)
-    home.in_larger_blocks(join, ..)  a home of fewer and larger blocks, because each call of a function takes time
+    home.sum(work, *arguments)          the sum over blocks of what work(block, *arguments) returns
+    home.collect(work, *arguments)      what it returns for each block, in a list
+    home.map(work, *arguments)          a home of what it returns; that stays beside the rows
+    home.map_small(work, *arguments)    the same, for results that are small compared with the blocks, and soon replaced
+    home.replaced_by(work, *arguments)  the same as map, if the blocks themselves are not needed any more
+    home.beside(other)                  a home of pairs; work gets both: work(block, other_block, *arguments)
+    home.in_larger_blocks(join, ..)     a home of fewer and larger blocks, because each call of a function takes time
 
 `Here` holds all rows of this process as one block, and functions of a block use threads (`kernels.threads`).
 `thrifty.distributed.Partitions` holds one block per partition of a Dask collection, on the workers of a cluster. So
@@ -90,7 +90,10 @@ class Home(ABC, Generic[Block]):
         return self.map(work, *arguments)
 
     def replaced_by(self, work: Work, *arguments: Any) -> "Home[Any]":
-        """Return the same as `map`, and give the memory of these blocks back as soon as possible."""
+        """Return the same as `map`, and give the memory of these blocks back as soon as possible.
+
+        This home must not be used again.
+        """
         return self.map(work, *arguments)
 
     @abstractmethod

@@ -156,7 +156,8 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     best_score_ : float
         The score of the chosen point.
     best_params_ : dict
-        The parameters of the chosen point.
+        The parameters of the chosen point. ``mean_spend`` stands for the cost weight at which the rows that a model
+        was fitted on spend this much on average.
     promise_ : Promise
         What the chosen model spends with the given confidence, and what it scored.
     cost_model_ : CostModel
@@ -386,9 +387,9 @@ class BudgetSearchCV(ChosenModelMixin, MetaEstimatorMixin, BaseEstimator):
     def at_budget(self, budget: float, cap: float | None = None) -> TableModel:
         """Return the model for another budget, from the points that the search has measured.
 
-        The chosen point is fitted on all rows. If the cap is smaller than that of the search, the points that may be
-        chosen are measured again under it, on all folds. If the search may mix models, mixtures for this budget are
-        measured too.
+        The chosen point is fitted on all rows. If the cap is smaller than that of the search, points are measured again
+        under it on all folds, the preferred ones first, until the preferred point has been measured. If the search may
+        mix models, mixtures for this budget are measured too.
 
         Parameters
         ----------

@@ -3,8 +3,8 @@
 The best of many noisy scores is too good on average. Along a curve of a method, whose points differ in one knob, the
 expected score rises with the spend. So the scores of a curve are replaced by their isotonic regression on the spend,
 which averages scores that do not rise. Of equal scores, the cheaper point is preferred; of equal points, the one that
-was measured first, because quick methods come first. Scores that count the spend
-itself need not rise with it, so they are not smoothed.
+was measured first, because quick methods come first. Scores that count the spend itself need not rise with it, so they
+are not smoothed.
 """
 
 from collections.abc import Hashable
@@ -54,7 +54,7 @@ def competes(table: pd.DataFrame) -> np.ndarray:
 def smoothed_scores(table: pd.DataFrame) -> np.ndarray:
     """Return the scores of points; those of named methods and of mixtures are smoothed along their curves.
 
-    Settings that the user listed are compared by their own scores.
+    Settings of estimators that the user listed are compared by their own scores.
     """
     smoothed = table["score"].to_numpy(dtype=float).copy()
     curves: dict[Hashable, list[int]] = {}

@@ -6,7 +6,7 @@ from typing import Any
 
 Setting = dict[str, Any]
 
-# Not a parameter of a method: the cost weight at which the rows that were fitted spend this much on average.
+# Not a parameter of a method: it stands for the cost weight at which the rows of the fit spend this much on average.
 MEAN_SPEND = "mean_spend"
 
 # In the order of preference, and whether a larger value lets rows spend more (+1) or less (-1).
@@ -21,7 +21,7 @@ KNOBS = {
     "s": 1,
     "share": 1,  # of a mixture
 }
-SAME_CURVE = {MEAN_SPEND: "cost_weight"}
+SAME_CURVE = {MEAN_SPEND: "cost_weight"}  # another way to give the value of a knob
 FREE = ("cap",)  # every fitted model can be run under another value
 STEP_FROM_ZERO = 10.0  # between 0 and a value lies this fraction of it
 

@@ -183,7 +183,7 @@ def model_for_budget(
     folds : Folds
         Under the cap of `terms`.
     is_measured : bool
-        Whether the points were measured under this cap. Otherwise those that may be chosen are measured again.
+        Whether the points were measured under this cap. Otherwise the preferred ones are measured again.
     mix : bool, default=False
         Whether two points may be mixed. Mixtures for the new budget are measured.
 
@@ -210,7 +210,10 @@ def model_for_budget(
 def _measured_under_cap(
     table: pd.DataFrame, places: Sequence[tuple[Sweep, int]], folds: Folds, terms: Terms
 ) -> pd.DataFrame:
-    """Return the points with new numbers for those that were measured again, and without those that failed."""
+    """Measure the preferred point again, until the preferred point is one that was measured again.
+
+    Return the points with new numbers for those that were measured again, and without those that failed.
+    """
     assert terms.cap is not None
     table = table.assign(spend_bound=np.minimum(table["spend_bound"], terms.cap))
     measured: set[int] = set()

@@ -18,12 +18,11 @@ from thrifty.models.adaptive.boosted_outputs import Numbers
 from thrifty.models.adaptive.boosting import Boosted, Plan, boost, constant_tree
 from thrifty.models.adaptive.policy import packed
 from thrifty.models.adaptive.simulation import n_described_of
-from thrifty.models.adaptive.training_rows import States, TrainingRows, bins_of_states
+from thrifty.models.adaptive.training_rows import NO_FOLD, States, TrainingRows, bins_of_states
 from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.limits import Limits
 
 PLAN = Plan(40, 0.25, Limits(None, 15, 60.0, 20.0), max_features=0.7)
-NO_FOLD = -1
 SMALLEST_BLOCK = 32  # states of a thread
 MIN_Z = 1.0  # standard errors by which buying a group instead of the default has to be better
 

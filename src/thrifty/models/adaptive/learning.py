@@ -146,9 +146,9 @@ class Learner:
 
     def __init__(self, rows: TrainingRows, settings: Settings, advance: Callable[[str], None]):
         self.all_rows, self.settings, self.advance = rows, settings, advance
-        self.walking = rows.sample(settings.max_rows)
+        self.walking = rows.sample(settings.max_rows)  # positions in `self.all_rows`
         self.rows = rows = rows.take(self.walking) if len(self.walking) < len(rows) else rows
-        self.sample = np.arange(len(rows))  # of the rows above: those that walk
+        self.sample = np.arange(len(rows))  # positions in `self.rows` of the rows that walk
         self.order, n_useful = default_order(rows)
         self.n_at_stage = stage_sizes(int((rows.prices > 0).sum()), settings.max_steps)
         bought = self.order if rows.n_groups <= MAX_CANDIDATES else self.order[: min(n_useful, MAX_CANDIDATES)]

@@ -17,11 +17,10 @@ from thrifty.kernels.threads import in_threads
 from thrifty.models.adaptive.boosting import Boosted, Plan, boost
 from thrifty.models.adaptive.linear_start import LinearStart, fit_start, standardisation, start_scores
 from thrifty.models.adaptive.policy import MaskedPredictor
-from thrifty.models.adaptive.training_rows import TrainingRows
+from thrifty.models.adaptive.training_rows import NO_FOLD, TrainingRows
 from thrifty.models.forests.forest import Forest
 from thrifty.models.growing.binning import Codes
 
-NO_FOLD = -1
 LEAST_ADVANTAGE = 0.01  # of one start over the other, as a share of the held-out loss
 FEW_ROWS = 2_000  # with fewer rows boosting starts from a linear model unless a constant is clearly better
 TOLERATED_LOSS = 4.0  # divided by the number of rows: a share of the held-out loss that is not worth more rounds
@@ -97,9 +96,9 @@ def fit_predictors(rows: TrainingRows, phases: list[Phase]) -> tuple[list[Masked
     trials = [_trials(job) for job in jobs]
     fitted = iter(_fit_folds(rows, [trial for each in trials for trial in each]))
     best = [_better(rows, [next(fitted) for _ in each]) for each in trials]
-    tried = [k for k, job in enumerate(jobs) if len(best[k].phase.bags) < len(job.phase.bags)]
-    complete = [Job(phases[k]._replace(is_linear=best[k].phase.is_linear), jobs[k].codes) for k in tried]
-    for k, each in zip(tried, _fit_folds(rows, complete), strict=True):
+    incomplete = [k for k, job in enumerate(jobs) if len(best[k].phase.bags) < len(job.phase.bags)]
+    with_all_bags = [Job(phases[k]._replace(is_linear=best[k].phase.is_linear), jobs[k].codes) for k in incomplete]
+    for k, each in zip(incomplete, _fit_folds(rows, with_all_bags), strict=True):
         best[k] = each
     parts = zip(*(each.of_fold for each in best), strict=True)
     return [_joined(rows, of_fold, phases) for of_fold in parts], [each.phase for each in best]
@@ -142,7 +141,7 @@ def _trials(job: Job) -> list[Job]:
 
 
 def _better(rows: TrainingRows, trials: list[FittedPhase]) -> FittedPhase:
-    """Return the better start of boosting: from a constant, or from a linear model."""
+    """Return the better start of boosting, from a constant or from a linear model; a single trial is returned as is."""
     constant, linear = trials[0], trials[-1]
     advantage = LEAST_ADVANTAGE if len(rows) >= FEW_ROWS else -LEAST_ADVANTAGE
     return linear if linear.loss < (1.0 - advantage) * constant.loss else constant

@@ -18,6 +18,7 @@ from thrifty.models.growing.losses import LogLoss, Loss, SoftmaxLoss, SquaredErr
 MAX_BINS = 254
 STATE_BINS = 64  # of the features that describe a state
 FEWEST_OF_CLASS = 100  # rows of each class in a sample
+NO_FOLD = -1  # instead of a fold that is left out: all rows are fitted
 UNUSED_CODES = 1000  # between the largest code of a category and the code of NaN
 NO_COSTS = np.zeros((1, 1))
 
