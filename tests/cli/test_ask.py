@@ -140,14 +140,17 @@ def test_a_keyboard_answers_and_interrupts(everything):
     command = [THRIFTY, "ask", everything / "heart.thrifty"]
     with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True) as running:
         os.close(terminal)
-        screen = read_until(keyboard, "CAD): ")
-        assert 'with "unavailable"' in screen
-        os.write(keyboard, b"nonsense\n")
-        assert "is not valid" in read_until(keyboard, "CAD): ")
-        os.write(keyboard, b"1\n")
-        assert "Stopped" not in read_until(keyboard, "CAD): ")
-        running.send_signal(signal.SIGINT)
-        assert running.wait(timeout=60) == 130
+        try:
+            screen = read_until(keyboard, "CAD): ")
+            assert 'with "unavailable"' in screen
+            os.write(keyboard, b"nonsense\n")
+            assert "is not valid" in read_until(keyboard, "CAD): ")
+            os.write(keyboard, b"1\n")
+            assert "Stopped" not in read_until(keyboard, "CAD): ")
+            running.send_signal(signal.SIGINT)
+            assert running.wait(timeout=60) == 130
+        finally:  # otherwise a failure waits for the process for ever
+            running.kill()
     os.close(keyboard)
 
 
