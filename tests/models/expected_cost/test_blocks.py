@@ -102,7 +102,7 @@ def test_a_whole_fit_ends_at_the_same_objective():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"structure": "grow"}, 'structure is "grow".*structure="full" or "prune"'),
+        ({"structure": "grow"}, r"needs validation rows, but none are given.*validation=\(X, y\)"),
         ({"solver": "block"}, "solver is 'block'.*solver=\"joint\""),
         ({"device": "cuda"}, "device is 'cuda'.*Leave device out"),
         ({"early_stopping": True}, r"needs validation rows, but none are given.*validation=\(X, y\)"),
