@@ -17,8 +17,9 @@ FLOATS |= {"gather", "products", "project_rows", "squares", "walk_rows"}
 
 def kernels():
     """Return the kernels that are called from outside the kernels; they compile the others."""
-    for path in Path(thrifty.__file__).parent.rglob("*.py"):
-        if path.parent.name != "kernels":
+    package = Path(thrifty.__file__).parent
+    for path in package.rglob("*.py"):
+        if "kernels" not in path.relative_to(package).parts:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("thrifty.kernels."):
                     module = importlib.import_module(node.module)
