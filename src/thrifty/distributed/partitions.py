@@ -175,7 +175,7 @@ class Partitions(Home[Block]):
         )
 
     def _tasks_of_plans(self, wanted: list[Any]) -> None:
-        """Start tasks for plans, and for all plans that they follow from, if there are none yet."""
+        """Start a task for each of these plans, and for each plan that they need, unless it has one already."""
         for _, group in groupby(missing(wanted, lambda plan: plan.task is not None), key=lambda plan: plan.number):
             plans = list(group)
             calls = [([task_of(each) for each in plan.inputs], plan.arguments) for plan in plans]
